@@ -1,0 +1,161 @@
+// Package model says what Jackline asks of a language model: one request in,
+// a stream of chunks out.
+//
+// The turn loop knows nothing but [Model]. Everything that differs between
+// engines lives in an adapter under this folder: model/openai speaks Chat
+// Completions, model/script plays a transcript, and model/prompted wraps a model
+// that has no tool calls of its own so that it seems to have them. Package
+// modeltest holds the contract that all of them pass.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// A Model answers requests. It is safe for use by several goroutines at once.
+type Model interface {
+	// Info says what is known about the model without asking it anything.
+	Info() Info
+
+	// Stream sends one request and yields what comes back, in order. The sequence
+	// ends after the first error. Ending ctx or breaking out of the loop closes the
+	// connection before Stream's iterator returns, and no goroutine outlives it. Errors are
+	// *jackline.Error values whose Say is fit for a person; a context error is returned
+	// as it is.
+	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
+
+	// Size is the number of characters that r takes once it is written out for
+	// the engine, tools included. It is what a token estimate starts from.
+	Size(r Request) int
+}
+
+// Info is what is known about a model.
+type Info struct {
+	Name    string // as the engine calls it
+	Window  int    // context size in tokens; never 0, see Assumed
+	Assumed bool   // the window is a guess, not the engine's word
+	Native  bool   // calls are made through the engine's own tool interface
+}
+
+// A Request is one question to a model.
+//
+// Requests of one turn only grow: each repeats the whole of the one before it, byte
+// for byte, so that an engine's prefix cache always hits. Adapters must keep that
+// true: what they write for a message may not depend on messages after it.
+type Request struct {
+	// System holds the blocks of the one system message, in order. The first is
+	// the persona and the house rules. An adapter that has to describe the tools in words
+	// puts them right after the first block.
+	System []string
+
+	Messages []Message
+
+	// Tools are offered to the model.
+	Tools []Tool
+
+	// Known are all tools that run when they are named, whether offered or not; a
+	// reader of text calls looks names up here. It includes Tools.
+	Known []Tool
+
+	// NoCalls tells the engine that no tool may be called, where it has a way to say
+	// so. The tools stay in the request, so that the prefix does not change.
+	NoCalls bool
+
+	MaxTokens int // upper bound for the answer; 0 leaves it to the engine
+}
+
+// Role says who a message is from.
+type Role string
+
+// The roles of messages. A note of the program's own is a [User] message.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Result    Role = "tool" // the result of one call
+)
+
+// A Message is one element of the conversation.
+type Message struct {
+	Role  Role
+	Text  string
+	Calls []Call // of an assistant message: the calls it made, in canonical form
+
+	// Of a result message: which call it answers, and under which name.
+	CallID string
+	Name   string
+}
+
+// A Call is a request by a model to run a tool. Args is always one valid JSON object in
+// canonical form, whatever the model wrote.
+type Call struct {
+	ID   string // the engine's own, or "" when it gave none
+	Name string
+	Args json.RawMessage
+
+	// Cut reports that the call did not arrive whole: the reader had to close a string
+	// itself. A cut call with an effect is never run.
+	Cut bool
+}
+
+// A Tool is what a model is told about one tool.
+type Tool struct {
+	Name    string
+	Summary string          // what it does, one sentence
+	Use     string          // when to use it; may be empty
+	Schema  json.RawMessage // JSON Schema of the arguments: an object
+
+	// Aliases are other names under which models ask for it.
+	Aliases []string
+}
+
+// A Chunk is one piece of a model's answer. Exactly one of its fields is set, except that Finish
+// may come with Usage.
+type Chunk struct {
+	// Text is more of the visible answer. It is never taken back.
+	Text string
+
+	// Thought is more of the model's reasoning, which is shown but never sent back.
+	Thought string
+
+	// Preview is the name of a tool whose call is being written right now. It is a
+	// courtesy to whoever watches and promises nothing.
+	Preview string
+
+	// Call is one whole call.
+	Call *Call
+
+	// Garbled says that the model tried to call a tool and could not be understood. It comes at most once, after
+	// all text, and never in an answer that also has calls.
+	Garbled Garbled
+
+	Usage  *Usage
+	Finish Finish
+}
+
+// Garbled is why a call could not be read; the zero value means that nothing went wrong.
+type Garbled string
+
+// The ways in which a call can be beyond reading.
+const (
+	Unreadable  Garbled = "unreadable"   // a call marker with nothing usable behind it
+	UnknownTool Garbled = "unknown_tool" // a readable call to a name that does not exist
+)
+
+// Finish is why a model stopped.
+type Finish string
+
+// The reasons to stop. Engines' other words are mapped onto these.
+const (
+	Stop   Finish = "stop"
+	Length Finish = "length" // the limit on tokens was reached: the last call may be cut off
+	Calls  Finish = "tool_calls"
+)
+
+// Usage counts tokens as the engine reports them.
+type Usage struct {
+	Prompt     int `json:"prompt"`
+	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
+	Completion int `json:"completion"`
+}
