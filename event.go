@@ -352,8 +352,8 @@ func ProblemOf(err error) *Problem { return &Problem{Kind: KindOf(err).String(),
 // A Record is what one moment writes: events and the state that they change. A store writes all of it
 // or nothing, and shows none of it before it is written.
 //
-// Rows are whole: a row with an ID that exists replaces it, except that a Turn or an Approval is replaced only while the stored one is
-// in the state From; else the whole record fails with a [Conflict].
+// Rows are whole: a row with an ID that exists replaces it. An approval that exists is replaced only while the stored
+// one is in the state From; else the whole record fails with a [Conflict], so that the first answer wins.
 type Record struct {
 	Session   SessionID
 	Events    []Event
