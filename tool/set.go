@@ -78,3 +78,13 @@ func (s *Set) Only(names ...string) (*Set, error) {
 	}
 	return NewSet(some...)
 }
+
+// pager is the name of the tool that pages through cut results, or "".
+func (s *Set) pager() string {
+	for _, t := range s.tools {
+		if t.facts.Pager {
+			return t.facts.Name
+		}
+	}
+	return ""
+}

@@ -119,6 +119,7 @@ type Facts struct {
 	Pin       int
 	Icon      string
 	Final     bool
+	Pager     bool
 	Asks      bool   // it is a question to the person
 	Digest    string // of all that a model and a person are told
 	WhyNot    string // why it cannot be used now
@@ -150,7 +151,7 @@ func Define[A any](s Spec[A]) Tool {
 	t := Tool{
 		facts: Facts{
 			Name: s.Name, Aliases: s.Aliases, Group: s.Group, Summary: s.Summary, Use: s.Use, Find: s.Find,
-			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Asks: s.Ask != nil,
+			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Asks: s.Ask != nil,
 		},
 		schema: schema, secret: s.Secret, cache: s.Cache, missing: s.Missing,
 	}
