@@ -219,7 +219,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 	}
 	t, known := g.Tools.Lookup(c.Name)
 	if c.State == jackline.CallStarted && (!known || c.Acts) {
-		return g.end(ctx, r, c, ending{outcome: jackline.Unknown, text: unknownText})
+		return g.end(ctx, r, c, ending{outcome: jackline.Unknown, text: UnknownText})
 	}
 	if !known {
 		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: noSuchTool(c.Name, g.Tools.Names())})
@@ -327,7 +327,7 @@ func (g *Gate) permit(ctx context.Context, r Request, c *jackline.Call, t Tool, 
 			// What was approved is not what would run now: it is a new question.
 		case jackline.Used:
 			// The approval is spent, and the call has no outcome: it was interrupted before it began.
-			return nil, "", &ending{outcome: jackline.Unknown, text: unknownText}, nil
+			return nil, "", &ending{outcome: jackline.Unknown, text: UnknownText}, nil
 		}
 	}
 	if t.facts.Asks {

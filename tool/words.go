@@ -9,13 +9,15 @@ import (
 
 // What the gate tells the model, where the tool itself has nothing to say.
 const (
-	unknownText   = "UNKNOWN: the program was interrupted while this call ran. It may have taken effect or not. Check before you go on, and do not simply repeat it."
 	cutText       = "FAILED: error: cut off. The call did not arrive whole, so it was not run. Send it again, complete; split long content into smaller calls."
 	expiredText   = "EXPIRED: nobody answered the question about this call in time, so it was not run."
 	withdrawnText = "CANCELLED: the owner went on with something else, so this call was not run."
 	stoppedText   = "CANCELLED: the run was stopped while this call ran."
 	haltedText    = "The kill switch is on: nothing that could act is run until a person lifts it."
 )
+
+// UnknownText is the result of a call that was running when the program died.
+const UnknownText = "UNKNOWN: the program was interrupted while this call ran. It may have taken effect or not. Check before you go on, and do not simply repeat it."
 
 // CancelText is the result of a call that a stop kept from running.
 const CancelText = "CANCELLED: the run was stopped before this call."
