@@ -149,10 +149,11 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if len(raw) > maxArgs {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, nil, "The arguments are larger than %d bytes.", maxArgs)
 	}
-	shaped, err := t.schema.Shape(raw)
+	written, err := args.Strict(raw)
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}
+	shaped := t.schema.Shape(written)
 	if err := t.schema.Validate(shaped); err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, nil, "%s", err.Error())
 	}

@@ -41,6 +41,7 @@ type Spec[A any] struct {
 	Cache  bool               // a pure read: an equal call of the same turn gets the same result while nothing acted
 	Icon   string             // read, edit, delete, move, search, execute, think, fetch, other
 	Final  bool               // the same call twice is no sign of a loop (time, questions)
+	Pager  bool               // it pages through results that were cut; at most one tool of a set is it
 
 	Title   func(A) string                                      // "Edit src/main.go"; required
 	Touches func(In, A) ([]jackline.Touch, error)               // nil where Effect is Pure
