@@ -173,6 +173,9 @@ type Decision struct {
 	Hard    bool    `json:"hard,omitempty"` // nobody may allow it
 }
 
+// RuleDisabled is the name of the rule that refuses a tool that somebody switched off. Such a tool is not offered either.
+const RuleDisabled = "disabled"
+
 // A Rule refines the table of modes for calls that match its pattern. See package policy for the grammar.
 type Rule struct {
 	Do       Verdict  `json:"do" yaml:"do"`

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -119,6 +120,10 @@ func (r *run) actor() jackline.Actor {
 // effect in between. The second is told so, the third ends the turn after one more round without tools.
 func (r *run) guard(ctx context.Context) {
 	step := r.t.Progress.Step
+	if n := r.t.Progress.Dropped; n > 0 {
+		r.t.Progress.Dropped = 0
+		r.note(fmt.Sprintf("Only the first %d calls of the last step were taken, %d more were dropped. Make them again if they are still needed.", r.callsPerStep(), n))
+	}
 	worst := 0
 	var what jackline.Call
 	for k, c := range r.prior {

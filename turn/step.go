@@ -213,6 +213,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: title, Kind: icon, Args: briefArgs(mc.Args), Step: c.Step})
 		fmt.Fprintf(&using, "\nUsing `%s` %s", c.Name, jackline.Brief(string(mc.Args)))
 	}
+	r.t.Progress.Dropped = dropped
 	r.prior = append(r.prior, rec.Calls...)
 	r.t.Usage.Calls = len(r.prior)
 	r.pending = append(r.pending, item)
