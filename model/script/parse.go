@@ -163,7 +163,12 @@ func (p *parser) say(text string, thought bool) {
 	if text == "" {
 		return
 	}
-	p.block.parts = append(p.block.parts, part{text: text, thought: thought, pieces: p.pieces})
+	p.add(part{text: text, thought: thought})
+}
+
+func (p *parser) add(what part) {
+	what.pieces = p.pieces
+	p.block.parts = append(p.block.parts, what)
 }
 
 func (p *parser) directive(word, rest string) error {
@@ -189,10 +194,10 @@ func (p *parser) directive(word, rest string) error {
 	case "end":
 		return fmt.Errorf(`"--- end" without "--- raw"`)
 	case "cut":
-		b.parts = append(b.parts, part{step: Step{Cut: true}})
+		p.add(part{step: Step{Cut: true}})
 		return nil
 	case "wait":
-		b.parts = append(b.parts, part{step: Step{Wait: true}})
+		p.add(part{step: Step{Wait: true}})
 		return nil
 	case "expect", "refuse":
 		b.checks = append(b.checks, check{line: p.n, text: rest, refuse: word == "refuse"})
@@ -218,7 +223,7 @@ func (p *parser) valued(word, rest string) error {
 		if err != nil {
 			return err
 		}
-		b.parts = append(b.parts, part{step: Step{Usage: u}})
+		p.add(part{step: Step{Usage: u}})
 	case "finish":
 		f := model.Finish(rest)
 		if !slices.Contains([]model.Finish{model.Stop, model.Length, model.Calls}, f) {
@@ -234,7 +239,7 @@ func (p *parser) valued(word, rest string) error {
 		if text == "" {
 			text = http.StatusText(n)
 		}
-		b.parts = append(b.parts, part{step: Step{Fail: &Failure{Status: n, Text: strings.TrimSpace(text)}}})
+		p.add(part{step: Step{Fail: &Failure{Status: n, Text: strings.TrimSpace(text)}}})
 	default:
 		return fmt.Errorf(`"--- %s" is no directive`, word)
 	}
@@ -245,7 +250,7 @@ func (p *parser) call(word, rest string) error {
 	name, args, _ := strings.Cut(rest, " ")
 	args = strings.TrimSpace(args)
 	if word == "garbled" {
-		p.block.parts = append(p.block.parts, part{step: Step{Garbled: &Garble{Name: name, Args: args}}})
+		p.add(part{step: Step{Garbled: &Garble{Name: name, Args: args}}})
 		return nil
 	}
 	if args == "" {
@@ -255,7 +260,7 @@ func (p *parser) call(word, rest string) error {
 	if !ok {
 		return fmt.Errorf("the arguments of %s are not one JSON object on this line", name)
 	}
-	p.block.parts = append(p.block.parts, part{written: args, step: Step{Call: &model.Call{Name: name, Args: object}}})
+	p.add(part{written: args, step: Step{Call: &model.Call{Name: name, Args: object}}})
 	return nil
 }
 

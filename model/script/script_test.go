@@ -193,6 +193,7 @@ func TestRunsOut(t *testing.T) {
 func TestWait(t *testing.T) {
 	m := script.New(parse(t, "===\nx\n--- wait"), script.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var last error
 	for c, err := range m.Stream(ctx, mainRequest("")) {
 		if c.Text == "x" {
