@@ -1,0 +1,112 @@
+# Everything that is done to Jackline is done through make. `make help` lists it.
+# It works with the make that macOS ships (3.81), so no newer features here; longer recipes are scripts in scripts/.
+
+.DEFAULT_GOAL := help
+
+GO       ?= go
+RUN_ARGS ?= web
+FUZZTIME ?= 60s
+BENCH    ?= .
+
+VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS      := -s -w -X main.version=$(VERSION)
+LINT_VERSION := $(shell awk '$$1 ~ /golangci-lint\/v2$$/ { print $$2 }' tools/go.mod)
+LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
+
+export GO
+
+.PHONY: help run build test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench cross \
+	generate generated ui ui-current clean
+
+help: ## list what make can do
+	@echo 'make run starts Jackline and opens its page. Also:'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo 'Settings: RUN_ARGS="$(RUN_ARGS)" FUZZTIME=$(FUZZTIME) BENCH=$(BENCH) VULNDB=folder CHROMIUM=program INSTALL=no'
+
+run: build ## build and start Jackline, page on 127.0.0.1:7717
+	@./bin/jackline $(RUN_ARGS)
+
+build: ## build bin/jackline: one static file
+	@scripts/need go
+	@scripts/need program
+	@echo 'building bin/jackline $(VERSION); the first time, what it needs is fetched and compiled, line by line:'
+	@CGO_ENABLED=0 $(GO) build -v -trimpath -ldflags '$(LDFLAGS)' -o bin/jackline ./cmd/jackline
+	@echo 'built bin/jackline'
+
+test: test-go test-ui test-browser ## all tests: Go with the race detector, the page, a real browser
+	@echo 'all tests passed'
+
+test-go: ## only the Go tests
+	@scripts/test-go
+
+test-ui: ## only the page's unit tests
+	@scripts/test-ui
+
+test-browser: ## only the tests in a real browser
+	@scripts/test-browser
+
+check: fmt vet arch generated ui-current lint cross test-go ## what a change must pass before it is reviewed
+	@echo 'check passed'
+
+ci: fmt vet arch generated ui-current test ## what .ci/run runs
+
+fmt: ## fail if a file is not formatted
+	@scripts/need go
+	@bad=$$(git ls-files -co --exclude-standard -- '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done | \
+		xargs "$$($(GO) env GOROOT)/bin/gofmt" -s -l); \
+	if [ -n "$$bad" ]; then echo "not formatted (run gofmt -s -w on them):"; echo "$$bad"; exit 1; fi
+	@echo 'gofmt: ok'
+
+vet: ## go vet, tools included
+	@scripts/need go
+	@$(GO) vet ./...
+	@cd tools && $(GO) vet ./...
+	@echo 'vet: ok'
+
+arch: ## the architecture test alone
+	@scripts/need go
+	@$(GO) test -count=1 -run '^TestArch' .
+
+lint: $(LINT) ## golangci-lint, built once from tools/go.mod
+	@$(LINT) run ./...
+
+# The linter comes with a very large module graph. It is built from a module of its own and kept.
+$(LINT):
+	@scripts/need go
+	@echo 'building golangci-lint $(LINT_VERSION): about 6 minutes on 2 cores, once; kept in .cache/bin'
+	@mkdir -p .cache/bin
+	@cd tools && $(GO) build -trimpath -ldflags '-s -w' -o ../$(LINT) \
+		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+vuln: ## govulncheck; VULNDB=folder for a local database
+	@scripts/vuln
+
+fuzz: ## every fuzz target for FUZZTIME
+	@scripts/fuzz $(FUZZTIME)
+
+bench: ## benchmarks; BENCH=pattern
+	@scripts/need go
+	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+cross: ## build and vet for the systems that nobody tests on
+	@scripts/cross windows/amd64 darwin/arm64 linux/arm64
+
+generate: ## write the files that are made from code
+	@scripts/need go
+	@$(GO) generate ./...
+	@[ ! -f ui/web/package.json ] || scripts/need npm
+	@$(GO) run -C tools ./notices ..
+
+generated: ## fail if make generate would change something
+	@scripts/unchanged 'make generate' -- $(MAKE) --no-print-directory generate
+
+ui: ## build the page from ui/web into ui/dist
+	@scripts/ui-build
+
+ui-current: ## fail if ui/dist is not what ui/web builds
+	@scripts/unchanged 'make ui' -- scripts/ui-build
+
+clean: ## remove what was built; the linter and the module cache stay
+	rm -rf bin .cache/test coverage ui/web/node_modules ui/web/test-results

@@ -1,0 +1,234 @@
+package jackline_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// This file is the architecture: what may import what, and who may do what. The checks are in arch_checks_test.go, the
+// proof that each of them can fail in arch_meta_test.go. They read the source of all systems, not only of this one.
+//
+// Where a rule stands in the way of something clearly better, change the rule here and say why in docs/design/.
+
+// law is what the checks hold the code to.
+type law struct {
+	floors     map[string]int               // package → floor; imports within the module go down only
+	fences     map[string]map[string]string // package → what it must not import, itself or below → why
+	support    map[string]bool              // packages that only tests import
+	goroutines map[string]string            // packages with go statements → why
+	processes  map[string]string            // packages that import os/exec → why
+	inits      map[string]string            // packages with an init function → why
+	toolWords  []toolWord
+
+	fileLines, packageLines, funcLines int
+}
+
+// A toolWord lets one package say a word that is also a tool's name.
+type toolWord struct{ pkg, name, why string }
+
+var ours = law{
+	floors: map[string]int{
+		// The nouns, and text that became arguments.
+		".":    0,
+		"args": 0,
+
+		// What is known about one thing each. They do not know each other.
+		"tool":      1,
+		"policy":    1,
+		"workspace": 1,
+		"model":     1,
+		"approval":  1,
+		"job":       1,
+		"skill":     1,
+		"store":     1,
+		"ui":        1,
+		"shell":     1,
+		"sandbox":   1,
+		"redact":    1,
+		"egress":    1,
+		"process":   1,
+
+		// Tools and models that exist, and the contracts that they pass.
+		"builtin":         2,
+		"mcp":             2,
+		"retrieve":        2,
+		"model/openai":    2,
+		"model/script":    2,
+		"model/prompted":  2,
+		"model/anthropic": 2,
+		"model/ollama":    2,
+		"model/detect":    2,
+		"store/storetest": 2,
+		"model/modeltest": 2,
+		"tool/tooltest":   2,
+
+		// One prompt to one answer.
+		"turn": 3,
+
+		// Everybody's way in.
+		"server": 4,
+
+		// Where all of it is plugged together.
+		"cmd/jackline": 5,
+	},
+
+	fences: map[string]map[string]string{
+		".": {
+			"os": "the nouns do no I/O", "net": "the nouns do no I/O", "database/sql": "the nouns do no I/O",
+			".third-party": "the nouns use the standard library only",
+		},
+		"args":   {"os": "text in, arguments out", "net": "text in, arguments out"},
+		"policy": {"os": "a judge only thinks", "net": "a judge only thinks", "database/sql": "a judge only thinks"},
+		"shell":  {"os": "it reads commands, it runs none", "net": "it reads commands, it runs none"},
+		"turn": {
+			"store":   "the loop knows a journal, not a database",
+			"builtin": "the loop knows the gate, not the tools",
+			"mcp":     "the loop knows the gate, not the tools",
+			"model/":  "the loop knows a model, not its provider",
+			"policy":  "the gate asks the judge",
+		},
+		"server": {
+			"builtin": "the server knows the gate, not the tools",
+			"mcp":     "the server knows the gate, not the tools",
+			"model/":  "the server knows models, not providers",
+		},
+	},
+
+	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "tool/tooltest": true},
+
+	goroutines: map[string]string{
+		"server":       "running turns and event streams, waited for in Close",
+		"job":          "one for each process that outlives its call",
+		"mcp":          "one for each connection",
+		"approval":     "the clock of waiting rows",
+		"store":        "the one writer of group commits",
+		"turn":         "pure reads of one step in parallel, and children; both waited for",
+		"builtin":      "searches that run side by side and are waited for",
+		"process":      "readers of a running command's output",
+		"sandbox":      "the thread that is locked while it is confined",
+		"model/openai": "the reader of a stream that may stall",
+		"model/detect": "engines that are asked at the same time",
+		"cmd/jackline": "signals, the browser, the terminal",
+	},
+
+	processes: map[string]string{
+		"process":      "runs commands, and kills their whole tree",
+		"job":          "runs commands that outlive a call",
+		"sandbox":      "starts itself again, confined",
+		"cmd/jackline": "opens the browser",
+	},
+
+	inits: map[string]string{
+		"sandbox": "pins the main thread, which only works before main",
+	},
+
+	toolWords: []toolWord{
+		// {pkg: "cmd/jackline", name: "…", why: "…"},
+	},
+
+	fileLines:    700,
+	packageLines: 4000,
+	funcLines:    120, // the linter aims at 80
+}
+
+func TestArch(t *testing.T) {
+	tree := here(t)
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			for _, finding := range c.find(tree, ours) {
+				t.Error(finding)
+			}
+		})
+	}
+}
+
+// here reads the module that this test belongs to.
+func here(t *testing.T) tree {
+	t.Helper()
+	paths, err := tracked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := read(os.DirFS("."), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.here = machine()
+	return tree
+}
+
+// tracked lists what git has or would take. Without git (a release's source archive) it is every file, less what
+// builds leave.
+func tracked() ([]string, error) {
+	if out, err := exec.Command("git", "ls-files", "-z", "-co", "--exclude-standard").Output(); err == nil {
+		paths := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+		slices.Sort(paths)
+		return slices.DeleteFunc(slices.Compact(paths), func(p string) bool {
+			_, err := os.Lstat(p)
+			return err != nil // deleted, not yet committed
+		}), nil
+	}
+	var paths []string
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "node_modules"}, d.Name()):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			paths = append(paths, filepath.ToSlash(p))
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// machine lists folders that only this machine has: no tracked file may name them.
+func machine() []string {
+	var dirs []string
+	add := func(dir string) {
+		dir = filepath.ToSlash(dir)
+		if strings.Count(dir, "/") > 1 && !strings.HasPrefix(dir, "/usr/") {
+			dirs = append(dirs, dir)
+		}
+	}
+	if wd, err := os.Getwd(); err == nil {
+		add(wd)
+		add(filepath.Dir(wd))
+		dirs = append(dirs, neighbours(wd)...)
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		add(home)
+	}
+	if out, err := exec.Command("go", "env", "GOMODCACHE", "GOCACHE", "GOROOT").Output(); err == nil {
+		for line := range strings.Lines(string(out)) {
+			add(strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// neighbours lists what lies in the top folder of a checkout that was not put where people put things: a mention of
+// one can only have come from a machine like this.
+func neighbours(wd string) []string {
+	parts := strings.Split(filepath.ToSlash(wd), "/")
+	usual := []string{
+		"home", "root", "Users", "tmp", "private", "usr", "var", "opt", "srv", "mnt", "media", "etc", "run", "nix",
+		"src", "go", "app", "build", "builds", "github", "workspace", "workspaces", "data",
+	}
+	if len(parts) < 3 || parts[0] != "" || slices.Contains(usual, parts[1]) {
+		return nil
+	}
+	var dirs []string
+	entries, _ := os.ReadDir("/" + parts[1])
+	for _, e := range entries {
+		dirs = append(dirs, "/"+parts[1]+"/"+e.Name())
+	}
+	return dirs
+}
