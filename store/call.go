@@ -17,7 +17,12 @@ const sqlCall = `INSERT INTO calls (id, session, turn, step, idx, native, asked,
 	WHERE calls.session = excluded.session`
 
 func (d *DB) callArgs(c jackline.Call) []any {
-	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp), string(c.ID))
+	changes := ""
+	if len(c.Changes) > 0 {
+		b, _ := json.Marshal(c.Changes) // a struct of plain fields cannot fail
+		changes = string(b)
+	}
+	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes), string(c.ID))
 	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, bit(c.Cut), string(c.State),
 		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, bit(c.Acts), c.MS, nanos(c.Started), sealed}
 }
@@ -37,9 +42,14 @@ func (d *DB) scanCall(s scanner) (c jackline.Call, err error) {
 	if err != nil {
 		return c, unsealable("call", err)
 	}
-	var args string
-	if err := unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp); err != nil {
+	var args, changes string
+	if err := unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes); err != nil {
 		return c, unsealable("call", err)
+	}
+	if changes != "" {
+		if err := json.Unmarshal([]byte(changes), &c.Changes); err != nil {
+			return c, unsealable("call", err)
+		}
 	}
 	if args != "" {
 		c.Args = json.RawMessage(args)
