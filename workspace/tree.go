@@ -66,27 +66,29 @@ func (r *Root) List(ctx context.Context, path string) (items []Item, more int, e
 }
 
 // Walk calls fn for everything below the folder at path, in order of names, folders before what is in them. What is
-// protected is left out, and links are shown but not followed. fn may return [fs.SkipAll] to end it.
-func (r *Root) Walk(ctx context.Context, path string, fn func(Item) error) error {
+// protected is left out, and links are shown but not followed. fn may return [fs.SkipAll] to end it. whole is false if
+// there was more than is looked at.
+func (r *Root) Walk(ctx context.Context, path string, fn func(Item) error) (whole bool, err error) {
 	p, err := r.resolve(path, true)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer p.close()
 	d, done, err := p.folder()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer done()
-	return r.tree(ctx, d, "", fn)
+	return r.tree(ctx, d, fn)
 }
 
-func (r *Root) tree(ctx context.Context, d *dir, rel string, fn func(Item) error) error {
+func (r *Root) tree(ctx context.Context, d *dir, fn func(Item) error) (whole bool, err error) {
 	v := visit{root: r, ctx: ctx, fn: func(i Item, _ *dir) error { return fn(i) }}
-	if err := v.folder(d, rel, 0); err != nil && !errors.Is(err, fs.SkipAll) {
-		return err
+	err = v.folder(d, "", 0)
+	if errors.Is(err, fs.SkipAll) || errors.Is(err, errEnough) {
+		err = nil
 	}
-	return nil
+	return v.left == 0, err
 }
 
 // Glob gives the paths below the folder at path that match pattern, in order, at most max of them. ** stands for any
