@@ -198,6 +198,12 @@ func (p *puppet) enter(s jackline.SessionID, id jackline.TurnID) {
 	}
 }
 
+func (p *puppet) atOnce() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
 func (p *puppet) leave(s jackline.SessionID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -369,6 +375,7 @@ type world struct {
 	http   *httptest.Server
 	log    *syncBuffer
 	folder string
+	closed bool
 }
 
 type syncBuffer struct {
@@ -425,6 +432,10 @@ func newTurns(t *testing.T, dir string, opts ...option) *world {
 }
 
 func (w *world) close() {
+	if w.closed {
+		return
+	}
+	w.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := w.turns.Shutdown(ctx); err != nil {
