@@ -84,7 +84,9 @@ func line(c model.Chunk, err error) string {
 }
 
 // delta is one event with a choice's delta.
-func delta(body string) string { return `data: {"choices":[{"index":0,"delta":{` + body + `}}]}` + "\n\n" }
+func delta(body string) string {
+	return `data: {"choices":[{"index":0,"delta":{` + body + `}}]}` + "\n\n"
+}
 
 func finish(word string) string {
 	return `data: {"choices":[{"index":0,"delta":{},"finish_reason":"` + word + `"}]}` + "\n\n"
