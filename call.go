@@ -28,11 +28,20 @@ type Call struct {
 	Dropped int       `json:"cut,omitempty"`    // bytes left out of Text
 	Stamp   string    `json:"-"`                // facts under which a cached result holds
 	Cached  CallID    `json:"cached,omitempty"` // the earlier equal call whose result this one was given
-	By      string    `json:"by,omitempty"`     // who denied it: a person, a rule's name, not_shown
-	Acts    bool      `json:"acts"`             // it could have changed something
+	By      string    `json:"by,omitempty"`     // who denied it: [ByPerson], [ByNobody], or a rule's name
+	Reason  string    `json:"reason,omitempty"` // and why, in words for a person
+	Title   string    `json:"title"`            // "Edit src/main.go"
+	Changes []Change  `json:"changes,omitempty"`
+	Acts    bool      `json:"acts"` // it could have changed something
 	MS      int64     `json:"ms"`
 	Started time.Time `json:"started,omitzero"`
 }
+
+// Who denied a call, where it was not a rule.
+const (
+	ByPerson = "person"
+	ByNobody = "not_shown" // there was nobody to ask
+)
 
 // CallState is where a call is on its way through the gate.
 type CallState string
@@ -163,6 +172,9 @@ type Decision struct {
 	Reason  string  `json:"reason"`
 	Hard    bool    `json:"hard,omitempty"` // nobody may allow it
 }
+
+// RuleDisabled is the name of the rule that refuses a tool that somebody switched off. Such a tool is not offered either.
+const RuleDisabled = "disabled"
 
 // A Rule refines the table of modes for calls that match its pattern. See package policy for the grammar.
 type Rule struct {

@@ -110,19 +110,18 @@ type TurnOptions struct {
 
 // Progress is the loop's own memory of a turn.
 type Progress struct {
-	Step         int    `json:"step"`                    // model requests made
-	Retries      int    `json:"retries,omitempty"`       // unreadable calls answered with a retry, in all
-	Streak       int    `json:"streak,omitempty"`        // and since the last readable answer
-	Nudged       bool   `json:"nudged,omitempty"`        // reminded of the live-data rule
-	Thought      bool   `json:"thought,omitempty"`       // asked for the answer after a thought without one
-	Announced    int    `json:"announced,omitempty"`     // reminded to do what it announced
-	Salvage      bool   `json:"salvage,omitempty"`       // the loop guard tripped: one last round without tools
-	Guard        string `json:"guard,omitempty"`         // and why
-	CutRetry     bool   `json:"cut_retry,omitempty"`     // a cut-off call was sent back once
-	Idle         int    `json:"idle,omitempty"`          // steps in a row that brought nothing new
-	LastNote     bool   `json:"last_note,omitempty"`     // the note of the last step was sent
-	SpentMS      int64  `json:"spent_ms,omitempty"`      // time spent running, waiting not counted
-	ContextChars int    `json:"context_chars,omitempty"` // size of the last request, for the estimate
+	Step      int    `json:"step"`                // model requests made
+	Retries   int    `json:"retries,omitempty"`   // unreadable calls answered with a retry, in all
+	Streak    int    `json:"streak,omitempty"`    // and since the last readable answer
+	Nudged    bool   `json:"nudged,omitempty"`    // reminded of the live-data rule
+	Thought   bool   `json:"thought,omitempty"`   // asked for the answer after a thought without one
+	Announced int    `json:"announced,omitempty"` // reminded to do what it announced
+	Salvage   bool   `json:"salvage,omitempty"`   // the loop guard tripped: one last round without tools
+	Guard     string `json:"guard,omitempty"`     // and why
+	CutRetry  bool   `json:"cut_retry,omitempty"` // a cut-off call was sent back once
+	Dropped   int    `json:"dropped,omitempty"`   // calls of the last step that were beyond the cap
+	LastNote  bool   `json:"last_note,omitempty"` // the note of the last step was sent
+	SpentMS   int64  `json:"spent_ms,omitempty"`  // time spent running, waiting not counted
 }
 
 // Usage is what a turn has used, summed over its steps.

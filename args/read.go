@@ -1,0 +1,484 @@
+package args
+
+import "encoding/json"
+
+// depth is how deep values may be nested.
+const depth = 100
+
+// A Region says where a value may stand: what ends it besides its own closer.
+type Region struct {
+	// Stop reports that a closing marker begins at offset i. It is asked only at bytes
+	// that are in First.
+	Stop  func(in *Input, i int) bool
+	First string
+
+	// Quotes are further quotation marks: whatever stands between two of them is text.
+	Quotes []string
+
+	// Call says that the value is an argument of a call in round brackets.
+	Call bool
+
+	// Narrow forbids to look past the first closing marker.
+	Narrow bool
+}
+
+// Found is a value that was read out of a text.
+type Found struct {
+	Value any
+	End   int // offset behind the value
+
+	Cut   bool // a string never closed: the reader ended it
+	Open  int  // brackets that never closed
+	AtEnd bool // the reader closed them because the text was at its end
+	Seen  int  // no byte from this offset on was needed
+}
+
+// Whole reports that the value closed by itself.
+func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
+
+// Read reads the value at offset at, after blanks. It is strict JSON or close to it: other
+// quotation marks, Python's words, bare keys and words, commas and brackets that are missing
+// or too many, comments, raw line ends, unescaped quotes inside strings.
+//
+// A closing marker inside a string is ambiguous, since a string that lost its quote
+// runs on into it. Read keeps what the value would be if it ended there, reads on, and takes
+// the longer reading only when that one is whole.
+//
+// The time is linear in the bytes it looks at. A value that is nested deeper than a
+// hundred levels is none.
+func Read(in *Input, at int, region Region) (Found, bool) {
+	r := reader{in: in, i: at, region: region}
+	for k := 0; k < len(region.First); k++ {
+		r.first[region.First[k]] = true
+	}
+	r.blanks()
+	value, ok := r.value()
+	seen := max(r.seen, r.i)
+	if r.narrow != nil && (!ok || r.cut || r.left > 0) {
+		r.narrow.Seen = seen
+		return *r.narrow, true
+	}
+	if !ok {
+		return Found{Seen: seen}, false
+	}
+	return Found{Value: value, End: r.i, Cut: r.cut, Open: r.left, AtEnd: r.atEnd, Seen: seen}, true
+}
+
+// ReadText reads text as one value. What follows the value may only be blanks and brackets
+// or commas too many.
+func ReadText(text string) (Found, bool) {
+	in := Whole(text)
+	f, ok := Read(in, 0, Region{})
+	if !ok {
+		return f, false
+	}
+	i := f.End
+	for {
+		i = in.Skip(i)
+		switch in.At(i) {
+		case ',', ';', '}', ']':
+			i++
+		case End:
+			return f, true
+		default:
+			return f, false
+		}
+	}
+}
+
+// reader is one forward pass over a value.
+type reader struct {
+	in     *Input
+	i      int
+	region Region
+	first  [256]bool
+
+	frames []*frame // the brackets that are open, outermost first
+	curly  int      // how many of them are objects
+	square int      // and how many lists
+
+	seen  int // the furthest look ahead
+	cut   bool
+	left  int
+	atEnd bool
+
+	narrow *Found // the value as it would be if it ended at the first closing marker
+}
+
+// frame is a container that is being read.
+type frame struct {
+	close  byte
+	object *Object // or else
+	list   []any
+	key    string
+	keyed  bool // key waits for its value
+}
+
+// stop reports whether the region ends at i.
+func (r *reader) stop(i int) bool {
+	c := r.in.At(i)
+	if c == End {
+		return true
+	}
+	return r.marker(c, i)
+}
+
+// marker reports whether a closing marker begins with byte c at i.
+func (r *reader) marker(c, i int) bool {
+	return r.first[c] && r.region.Stop(r.in, i)
+}
+
+// blanks skips blanks and comments.
+func (r *reader) blanks() {
+	for {
+		r.i = r.in.Skip(r.i)
+		switch r.in.At(r.i) {
+		case '#':
+			r.line()
+		case '/':
+			switch r.in.At(r.i + 1) {
+			case '/':
+				r.line()
+			case '*':
+				r.block()
+			default:
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// line skips the rest of a line, but no closing marker.
+func (r *reader) line() {
+	for {
+		c := r.in.At(r.i)
+		if c == End || c == '\n' || r.marker(c, r.i) {
+			return
+		}
+		r.i++
+	}
+}
+
+func (r *reader) block() {
+	r.i += 2
+	for !r.stop(r.i) {
+		if r.in.At(r.i) == '*' && r.in.At(r.i+1) == '/' {
+			r.i += 2
+			return
+		}
+		r.i++
+	}
+}
+
+// value reads the value at r.i.
+func (r *reader) value() (any, bool) {
+	switch c := r.in.At(r.i); {
+	case c == '{':
+		return r.object()
+	case c == '[':
+		return r.list(']')
+	case c == '(' && r.region.Call:
+		return r.list(')')
+	default:
+		if q, ok := r.quote(r.i); ok {
+			return r.text(q, false), true
+		}
+		return r.bare()
+	}
+}
+
+// push opens a container; it fails when the value becomes too deep.
+func (r *reader) push(f *frame) bool {
+	if len(r.frames) == depth {
+		return false
+	}
+	r.frames = append(r.frames, f)
+	if f.object != nil {
+		r.curly++
+	} else {
+		r.square++
+	}
+	r.i++
+	return true
+}
+
+func (r *reader) pop() {
+	f := r.frames[len(r.frames)-1]
+	r.frames = r.frames[:len(r.frames)-1]
+	if f.object != nil {
+		r.curly--
+	} else {
+		r.square--
+	}
+}
+
+// object reads the object that begins at r.i.
+func (r *reader) object() (any, bool) {
+	f := &frame{close: '}', object: &Object{}}
+	if !r.push(f) {
+		return nil, false
+	}
+	defer r.pop()
+	for {
+		r.separators()
+		done, ok := r.closed(f)
+		if !ok {
+			return nil, false
+		}
+		if done {
+			return f.object, true
+		}
+		key, ok := r.key()
+		if !ok {
+			return nil, false
+		}
+		r.blanks()
+		if r.stop(r.i) { // a key without a value, cut off
+			continue
+		}
+		if !r.colon() {
+			return nil, false
+		}
+		f.key, f.keyed = key, true
+		value, ok := r.member()
+		if !ok {
+			return nil, false
+		}
+		f.keyed = false
+		f.object.Set(key, value)
+	}
+}
+
+// member reads the value behind a colon. A missing one is null.
+func (r *reader) member() (any, bool) {
+	r.blanks()
+	if r.stop(r.i) {
+		return nil, true
+	}
+	if c := r.in.At(r.i); c == ',' || c == '}' {
+		return nil, true
+	}
+	return r.value()
+}
+
+// list reads the list that begins at r.i.
+func (r *reader) list(closer byte) (any, bool) {
+	f := &frame{close: closer, list: []any{}}
+	if !r.push(f) {
+		return nil, false
+	}
+	defer r.pop()
+	for {
+		r.separators()
+		done, ok := r.closed(f)
+		if !ok {
+			return nil, false
+		}
+		if done {
+			return f.list, true
+		}
+		value, ok := r.value()
+		if !ok {
+			return nil, false
+		}
+		f.list = append(f.list, value)
+	}
+}
+
+// separators skips blanks, comments and any number of commas.
+func (r *reader) separators() {
+	for {
+		r.blanks()
+		if r.in.At(r.i) != ',' {
+			return
+		}
+		r.i++
+	}
+}
+
+// closed reports whether the innermost container ends at r.i: by its own closer, by the
+// closer of one further out, or because the region ends.
+func (r *reader) closed(f *frame) (done, ok bool) {
+	for {
+		c := r.in.At(r.i)
+		switch {
+		case c == int(f.close):
+			r.i++
+			return true, true
+		case c == '}' && r.curly > 0, c == ']' && r.square > 0:
+			if r.expects(byte(c)) {
+				return true, true // its own closer is missing
+			}
+			r.i++
+		case c == ')' && r.region.Call:
+			return true, true
+		case c == '}' || c == ']':
+			r.i++ // one too many
+		case c == End:
+			r.left++
+			r.atEnd = true
+			f.mark()
+			return true, true
+		case r.marker(c, r.i):
+			r.left++
+			f.mark()
+			return true, true
+		default:
+			return false, true
+		}
+		r.separators()
+	}
+}
+
+// expects reports whether a container further out closes with c.
+func (r *reader) expects(c byte) bool {
+	for _, f := range r.frames {
+		if f.close == c {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *frame) mark() {
+	if f.object != nil {
+		f.object.open = true
+	}
+}
+
+// colon skips what stands between a key and its value.
+func (r *reader) colon() bool {
+	switch r.in.At(r.i) {
+	case ':':
+		r.i++
+		if r.in.At(r.i) == '=' {
+			r.i++
+		}
+		return true
+	case '=':
+		r.i++
+		if r.in.At(r.i) == '>' {
+			r.i++
+		}
+		return true
+	}
+	return false
+}
+
+// key reads a quoted or bare key.
+func (r *reader) key() (string, bool) {
+	if q, ok := r.quote(r.i); ok {
+		return r.text(q, true), true
+	}
+	end := r.word(r.i)
+	if end == r.i {
+		return "", false
+	}
+	key := r.in.Slice(r.i, end)
+	r.i = end
+	return key, true
+}
+
+// longest is how long a bare key, or a quoted one that is looked ahead for, may be.
+const longest = 200
+
+// word returns the end of the bare key at i.
+func (r *reader) word(i int) int {
+	for k := i; k-i <= longest; k++ {
+		c := r.in.At(k)
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$', c >= 0x80:
+			if c >= 0x80 && (r.in.Blank(k) > 0 || r.smart(k)) {
+				return k
+			}
+		case k > i && (c == '-' || c == '.'), '0' <= c && c <= '9':
+		default:
+			return k
+		}
+	}
+	return i
+}
+
+// bare reads a number or an unquoted word.
+func (r *reader) bare() (any, bool) {
+	if n, end, ok := r.number(); ok {
+		r.i = end
+		return n, true
+	}
+	start := r.i
+	for {
+		c := r.in.At(r.i)
+		if c == End || c == ',' || c == '}' || c == ']' || c == '\n' || c == ')' && r.region.Call {
+			break
+		}
+		if r.marker(c, r.i) || r.comment(r.i) && r.in.Blank(r.i-1) > 0 {
+			break
+		}
+		r.i++
+	}
+	text := TrimRight(r.in.Slice(start, r.i))
+	if text == "" {
+		return nil, false
+	}
+	return Word(text), true
+}
+
+func (r *reader) comment(i int) bool {
+	switch r.in.At(i) {
+	case '#':
+		return true
+	case '/':
+		c := r.in.At(i + 1)
+		return c == '/' || c == '*'
+	}
+	return false
+}
+
+// Word gives an unquoted word its meaning: the words of JSON and Python are what they
+// mean there, numbers are numbers, all else is text.
+func Word(text string) any {
+	switch text {
+	case "true", "True":
+		return true
+	case "false", "False":
+		return false
+	case "null", "None", "undefined", "NaN":
+		return nil
+	}
+	if n, ok := Number(text); ok {
+		return n
+	}
+	return text
+}
+
+// number reads a number at r.i if nothing but the end of a value follows it on its line.
+func (r *reader) number() (json.Number, int, bool) {
+	end := r.i
+	for end-r.i <= longest {
+		c := r.in.At(end)
+		if ('0' > c || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E' {
+			break
+		}
+		end++
+	}
+	if end == r.i {
+		return "", 0, false
+	}
+	n, ok := Number(r.in.Slice(r.i, end))
+	if !ok {
+		return "", 0, false
+	}
+	next := r.in.SkipLine(end)
+	switch c := r.in.At(next); c {
+	case ',', '}', ']', ')', '\n', '"', '\'':
+		return n, end, true
+	default:
+		if r.stop(next) || r.comment(next) || r.smart(next) {
+			return n, end, true
+		}
+		digit := '0' <= c && c <= '9' || c == '-'
+		return n, end, digit && next > end && !r.inObject() // a comma is missing
+	}
+}

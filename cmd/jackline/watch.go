@@ -1,0 +1,422 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// A terminal is where a person watches and answers.
+type terminal struct {
+	out, err    io.Writer
+	color       bool
+	interactive bool // a person can answer
+	quiet       bool // no progress
+	stream      bool // the answer is shown as it comes
+	lines       <-chan string
+}
+
+// readLines reads a person's lines until in ends. The goroutine ends with in, which for a terminal is the end of the program.
+func readLines(in io.Reader) <-chan string {
+	ch := make(chan string)
+	go func() {
+		defer close(ch)
+		sc := bufio.NewScanner(in)
+		const longest = 1 << 20
+		sc.Buffer(make([]byte, 0, 4096), longest)
+		for sc.Scan() {
+			ch <- sc.Text()
+		}
+	}()
+	return ch
+}
+
+func (t *terminal) say(format string, a ...any) {
+	if !t.quiet {
+		fmt.Fprintf(t.err, format, a...)
+	}
+}
+
+// paint wraps s in an SGR code where colour is wanted.
+func (t *terminal) paint(code, s string) string {
+	if !t.color {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// plain makes text from outside harmless to a terminal: control characters, escapes and marks that change the direction of
+// writing become visible.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x200b, r == 0xfeff:
+			return '�'
+		}
+		return r
+	}, s)
+}
+
+// watched is how following a turn ended.
+type watched struct {
+	end     *jackline.TurnEnd
+	waiting []jackline.ApprovalID // the turn waits, and nobody here can answer
+	after   int64                 // the cursor behind the last event
+}
+
+// follow shows a session's events from after on until the turn ends, or waits where no person can answer. Every event is given to
+// each too. What a person types meanwhile answers the open card, or goes to typed.
+func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, id jackline.TurnID, after int64, each func(jackline.Event), typed func(string)) (watched, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan jackline.Event)
+	failed := make(chan error, 1)
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		failed <- c.events(ctx, sessionPath(s)+"/events", after, func(ev jackline.Event) (bool, error) {
+			select {
+			case events <- ev:
+				return true, nil
+			case <-ctx.Done():
+				return false, ctx.Err()
+			}
+		})
+	}()
+	defer wg.Wait()
+	defer cancel()
+
+	w := watched{after: after}
+	open := map[jackline.ApprovalID]*card{} // cards of this turn
+	var order []jackline.ApprovalID
+	var shown *card
+	show := func() error {
+		if shown != nil || !t.interactive {
+			return nil
+		}
+		for _, id := range order {
+			if k, ok := open[id]; ok {
+				a, err := c.approval(ctx, id)
+				if err != nil {
+					return err
+				}
+				if a.State != jackline.Pending {
+					delete(open, id)
+					continue
+				}
+				k.row, shown = a, k
+				k.print(t)
+				return nil
+			}
+		}
+		return nil
+	}
+	for {
+		select {
+		case err := <-failed:
+			return w, err
+		case line, ok := <-t.lines:
+			if !ok {
+				t.lines = nil
+				continue
+			}
+			if shown == nil {
+				if typed != nil {
+					typed(line)
+				}
+				continue
+			}
+			done, err := shown.read(ctx, t, c, line)
+			if err != nil {
+				t.say("%s\n", jackline.Say(err))
+			}
+			if done {
+				delete(open, shown.row.ID)
+				shown = nil
+				if err := show(); err != nil {
+					return w, err
+				}
+			}
+		case ev := <-events:
+			if ev.ID > 0 {
+				w.after = ev.ID
+			}
+			if each != nil {
+				each(ev)
+			}
+			if ev.Turn != id {
+				continue
+			}
+			t.event(ev)
+			switch ev.Type {
+			case "tool.approval_needed":
+				var b jackline.ApprovalNeeded
+				if json.Unmarshal(ev.Data, &b) == nil {
+					open[b.Approval] = &card{}
+					order = append(order, b.Approval)
+				}
+			case "tool.approved", "tool.denied", "tool.expired", "tool.cancelled":
+				var b jackline.ApprovalClosed
+				if json.Unmarshal(ev.Data, &b) == nil {
+					delete(open, b.Approval)
+					if shown != nil && shown.row.ID == b.Approval {
+						t.say("  (answered by %s)\n", plain(b.By))
+						shown = nil
+					}
+				}
+			case "turn.status":
+				var b jackline.TurnStatus
+				if json.Unmarshal(ev.Data, &b) == nil && b.Status == jackline.Waiting {
+					if !t.interactive {
+						for _, id := range order {
+							if _, ok := open[id]; ok {
+								w.waiting = append(w.waiting, id)
+							}
+						}
+						return w, nil
+					}
+					if err := show(); err != nil {
+						return w, err
+					}
+				}
+			case "turn.end":
+				var b jackline.TurnEnd
+				if err := json.Unmarshal(ev.Data, &b); err != nil {
+					return w, err
+				}
+				w.end = &b
+				return w, nil
+			}
+		}
+	}
+}
+
+// event shows one event of the watched turn.
+func (t *terminal) event(ev jackline.Event) {
+	get := func(v any) bool { return json.Unmarshal(ev.Data, v) == nil }
+	switch ev.Type {
+	case "text.delta":
+		var b jackline.TextDelta
+		if t.stream && get(&b) {
+			fmt.Fprint(t.out, plain(b.Text))
+		}
+	case "prep":
+		var b jackline.Prep
+		if get(&b) && b.Assumed {
+			t.say("%s\n", t.paint("2", fmt.Sprintf("  window unknown, taken to be %d tokens", b.Window)))
+		}
+	case "tool.result":
+		var b jackline.ToolResult
+		if get(&b) {
+			t.result(b)
+		}
+	case "tool.call":
+		var b jackline.ToolCall
+		if get(&b) {
+			if t.stream {
+				t.say("\n")
+			}
+			t.say("  %s %s\n", t.paint("36", "›"), plain(b.Title))
+		}
+	case "nudge":
+		var b jackline.Nudge
+		if get(&b) {
+			t.say("%s\n", t.paint("2", "  ("+plain(b.Text)+")"))
+		}
+	case "loop.guard":
+		var b jackline.LoopGuard
+		if get(&b) {
+			t.say("%s\n", t.paint("33", "  "+plain(b.Reason)))
+		}
+	case "compaction.done":
+		t.say("%s\n", t.paint("2", "  (older parts of the conversation were summed up to make room)"))
+	case "plan.update":
+		var b jackline.PlanUpdate
+		if get(&b) {
+			for _, s := range b.Steps {
+				mark := map[string]string{"done": "x", "active": ">"}[s.State]
+				if mark == "" {
+					mark = " "
+				}
+				t.say("    [%s] %s\n", mark, plain(s.Text))
+			}
+		}
+	}
+}
+
+func (t *terminal) result(b jackline.ToolResult) {
+	word := b.Outcome.String()
+	code := "32"
+	switch b.Outcome {
+	case jackline.OK:
+	case jackline.Errored, jackline.Denied, jackline.Unknown:
+		code = "31"
+	case jackline.Expired, jackline.Cancelled:
+		code = "33"
+	}
+	detail := ""
+	if b.Outcome != jackline.OK {
+		detail = ": " + firstLine(b.Text)
+	} else if b.View.Shape == jackline.ViewDiff {
+		for _, f := range b.View.Files {
+			detail += fmt.Sprintf("  %s +%d -%d", f.Path, f.Added, f.Gone)
+		}
+	}
+	t.say("    %s%s %s\n", t.paint(code, word), plain(detail), t.paint("2", (time.Duration(b.MS)*time.Millisecond).String()))
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	const longest = 200
+	if r := []rune(s); len(r) > longest {
+		s = string(r[:longest]) + "…"
+	}
+	return s
+}
+
+// A card is an approval or question that stands on the terminal.
+type card struct {
+	row     jackline.Approval
+	wait    string     // what the next line is: "reason", "args", "" for a key
+	answers [][]string // of a question row, so far
+	sure    bool       // high risk: y was said once
+}
+
+// print shows the row: the exact action first, nothing left out.
+func (k *card) print(t *terminal) {
+	a := k.row
+	if a.Kind == jackline.KindQuestion {
+		fmt.Fprintf(t.err, "\n%s\n", t.paint("1;33", "? The model asks"))
+		k.question(t)
+		return
+	}
+	fmt.Fprintf(t.err, "\n%s\n", t.paint("1;33", fmt.Sprintf("! Allow this? %s risk", a.Risk)))
+	switch {
+	case a.View.Shape == jackline.ViewDiff:
+		for _, f := range a.View.Files {
+			fmt.Fprintf(t.err, "  %s %s  +%d -%d\n", f.Change, plain(f.Path), f.Added, f.Gone)
+			for _, l := range strings.Split(strings.TrimRight(f.Patch, "\n"), "\n") {
+				code := "0"
+				if strings.HasPrefix(l, "+") {
+					code = "32"
+				} else if strings.HasPrefix(l, "-") {
+					code = "31"
+				}
+				fmt.Fprintf(t.err, "  | %s\n", t.paint(code, plain(l)))
+			}
+		}
+	default:
+		fmt.Fprintf(t.err, "  %s\n  %s\n", plain(a.Title), plain(string(a.Args)))
+	}
+	for _, touch := range a.Touches {
+		fmt.Fprintf(t.err, "  %s %s: %s\n", touch.Effect, touch.Kind, plain(touch.Name))
+	}
+	fmt.Fprintf(t.err, "  runs in %s\n  why     %s\n", plain(a.Folder), plain(a.Why))
+	choices := "[y] once"
+	for _, s := range a.Scopes {
+		switch s {
+		case jackline.Task:
+			choices += "  [t] this task"
+		case jackline.Chat:
+			choices += "  [c] this chat"
+		case jackline.Once:
+		}
+	}
+	if a.Covers != "" {
+		fmt.Fprintf(t.err, "  task and chat cover: %s\n", plain(a.Covers))
+	}
+	fmt.Fprintf(t.err, "  %s  [e] edit  [n] deny  [d] deny and say why  [s] stop > ", choices)
+}
+
+func (k *card) question(t *terminal) {
+	q := k.row.Ask[len(k.answers)]
+	fmt.Fprintf(t.err, "  %s\n", plain(q.Text))
+	for i, o := range q.Options {
+		fmt.Fprintf(t.err, "    %d) %s\n", i+1, plain(o))
+	}
+	hint := "your answer"
+	if len(q.Options) > 0 {
+		hint = "a number, or your own words"
+	}
+	fmt.Fprintf(t.err, "  (%s; /decline to not answer) > ", hint)
+}
+
+// read takes one typed line as an answer and reports whether the card is settled.
+func (k *card) read(ctx context.Context, t *terminal, c *client, line string) (bool, error) {
+	line = strings.TrimSpace(line)
+	post := func(body map[string]any) (bool, error) {
+		_, err := c.answer(ctx, k.row.ID, body)
+		var p *problem
+		if errors.As(err, &p) && (p.Status == 409 || p.Status == 410) {
+			t.say("  %s\n", p.Detail)
+			return p.By != "" || p.Status == 410, nil
+		}
+		return err == nil, err
+	}
+	if k.row.Kind == jackline.KindQuestion {
+		if line == "/decline" {
+			return post(map[string]any{"declined": true})
+		}
+		q := k.row.Ask[len(k.answers)]
+		var n int
+		if _, err := fmt.Sscanf(line, "%d", &n); err == nil && n >= 1 && n <= len(q.Options) {
+			line = q.Options[n-1]
+		}
+		if line == "" {
+			k.question(t)
+			return false, nil
+		}
+		if k.answers = append(k.answers, []string{line}); len(k.answers) < len(k.row.Ask) {
+			k.question(t)
+			return false, nil
+		}
+		return post(map[string]any{"answers": k.answers})
+	}
+	switch k.wait {
+	case "reason":
+		return post(map[string]any{"approved": false, "reason": line})
+	case "args":
+		k.wait = ""
+		if !json.Valid([]byte(line)) {
+			fmt.Fprint(t.err, "  That is not JSON. [y/t/c/e/n/d/s] > ")
+			return false, nil
+		}
+		return post(map[string]any{"approved": true, "scope": "once", "args": json.RawMessage(line)})
+	}
+	switch line {
+	case "y":
+		if k.row.Risk == "high" && !k.sure {
+			k.sure = true
+			fmt.Fprint(t.err, "  High risk: y again to allow > ")
+			return false, nil
+		}
+		return post(map[string]any{"approved": true, "scope": "once"})
+	case "t":
+		return post(map[string]any{"approved": true, "scope": "task"})
+	case "c":
+		return post(map[string]any{"approved": true, "scope": "chat"})
+	case "n":
+		return post(map[string]any{"approved": false})
+	case "d":
+		k.wait = "reason"
+		fmt.Fprint(t.err, "  Why not? > ")
+	case "e":
+		k.wait = "args"
+		fmt.Fprintf(t.err, "  New arguments as JSON > ")
+	case "s":
+		return true, c.stop(ctx, k.row.Session)
+	default:
+		fmt.Fprint(t.err, "  [y/t/c/e/n/d/s] > ")
+	}
+	return false, nil
+}

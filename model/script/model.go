@@ -1,0 +1,157 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"unicode/utf8"
+
+	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model"
+)
+
+// DefaultWindow is the context size, in tokens, of a scripted model that was given none.
+const DefaultWindow = 8192
+
+// Options say what a scripted model claims to be.
+type Options struct {
+	Native bool // play calls as calls; otherwise write them into the text
+	Window int  // context size in tokens; 0 is DefaultWindow
+}
+
+// Model plays a [Script]. It is safe for use by several goroutines at once: each request takes the next answer.
+type Model struct {
+	script *Script
+	info   model.Info
+}
+
+// New makes a model that plays s.
+func New(s *Script, o Options) *Model {
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native}}
+}
+
+// Info gives the name "script:NAME" and what the options said.
+func (m *Model) Info() model.Info { return m.info }
+
+// Size is the number of characters in system blocks, messages and tools.
+func (m *Model) Size(r model.Request) int {
+	n := 0
+	for _, block := range r.System {
+		n += utf8.RuneCountInString(block)
+	}
+	for _, msg := range r.Messages {
+		n += utf8.RuneCountInString(msg.Text) + utf8.RuneCountInString(msg.Name)
+		for _, c := range msg.Calls {
+			n += utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
+		}
+	}
+	for _, t := range r.Tools {
+		n += utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Summary) + utf8.RuneCountInString(t.Use)
+		n += utf8.RuneCount(t.Schema)
+	}
+	return n
+}
+
+// Stream plays the next answer. Failures that the script orders have the kind that their status has over HTTP;
+// a script that has run out, or a check that fails, is invalid.
+func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
+		a, err := m.script.Next(r)
+		if err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
+		s := stage{ctx: ctx, yield: yield}
+		for step := range a.Steps(m.info.Native) {
+			if !s.play(step) {
+				return
+			}
+		}
+	}
+}
+
+// A stage is one answer being played.
+type stage struct {
+	ctx     context.Context
+	yield   func(model.Chunk, error) bool
+	calls   int
+	garbled bool
+	usage   *model.Usage
+}
+
+// play does one step and reports whether the answer goes on.
+func (s *stage) play(step Step) bool {
+	if err := s.ctx.Err(); err != nil {
+		return s.fail(err)
+	}
+	switch {
+	case step.Text != "":
+		return s.yield(model.Chunk{Text: step.Text}, nil)
+	case step.Thought != "":
+		return s.yield(model.Chunk{Thought: step.Thought}, nil)
+	case step.Call != nil:
+		s.calls++
+		return s.yield(model.Chunk{Preview: step.Call.Name}, nil) && s.yield(model.Chunk{Call: step.Call}, nil)
+	case step.Garbled != nil:
+		s.garbled = true
+		return s.yield(model.Chunk{Preview: step.Garbled.Name}, nil)
+	case step.Usage != nil:
+		s.usage = step.Usage
+		return true
+	case step.Fail != nil:
+		return s.fail(jackline.E("script.Stream", kind(step.Fail.Status), nil, "The script answers with status %d: %s.",
+			step.Fail.Status, step.Fail.Text))
+	case step.Cut:
+		return s.fail(jackline.E("script.Stream", jackline.Unavailable, errCut, "The script broke off in the middle of its answer."))
+	case step.Wait:
+		<-s.ctx.Done()
+		return s.fail(s.ctx.Err())
+	}
+	return s.end(step.Finish)
+}
+
+var errCut = errors.New("cut by the script")
+
+func (s *stage) fail(err error) bool {
+	s.yield(model.Chunk{}, err)
+	return false
+}
+
+func (s *stage) end(f model.Finish) bool {
+	if s.garbled && s.calls == 0 && !s.yield(model.Chunk{Garbled: model.Unreadable}, nil) {
+		return false
+	}
+	return s.yield(model.Chunk{Usage: s.usage, Finish: f}, nil)
+}
+
+// kind is the kind of error that a status means.
+func kind(status int) jackline.Kind {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return jackline.Forbidden
+	case http.StatusNotFound:
+		return jackline.NotFound
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return jackline.Timeout
+	case http.StatusConflict:
+		return jackline.Conflict
+	case http.StatusGone:
+		return jackline.Gone
+	case http.StatusUnprocessableEntity:
+		return jackline.Unprocessed
+	case http.StatusTooManyRequests:
+		return jackline.Unavailable
+	}
+	if status >= http.StatusInternalServerError {
+		return jackline.Unavailable
+	}
+	return jackline.Invalid
+}

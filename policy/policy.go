@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// Word is one word of a command. Text is what the shell would make of it; it means nothing unless Known.
+// It is an alias so that another package can offer the same type without this one knowing it.
+type Word = struct {
+	Text  string
+	Known bool // the text alone determines it
+}
+
+// Config is what a policy is told about the program that it judges for. Each function has a safe absence.
+type Config struct {
+	// Lookup finds a tool by one of its names: its own name, and all that it could do. Without it rules and the
+	// list of disabled tools know own names only.
+	Lookup func(name string) (own string, e jackline.Effect, ok bool)
+
+	// CheckShell says why nobody may run a command, or "". Without it every command is refused.
+	CheckShell func(command string) string
+
+	// ReadOnlyShell reports whether a command is proved harmless. Without it none is.
+	ReadOnlyShell func(command string) bool
+
+	// SplitShell takes a command apart into simple commands. Without it no rule on commands allows anything.
+	SplitShell func(command string) (parts [][]Word, ok bool)
+}
+
+// A Policy judges intents under one owner's settings. The zero Policy denies everything that is not pure.
+type Policy struct {
+	conf     Config
+	toggles  jackline.Toggles
+	disabled []string
+	rules    []rule
+}
+
+// New makes a policy without settings: all categories are off until [Policy.With] says otherwise.
+func New(c Config) *Policy { return &Policy{conf: c} }
+
+// With is the same policy under other settings. It is cheap enough to be called for each intent. The mode in p is
+// that of new sessions and plays no part: an intent brings its session.
+//
+// A rule that cannot be read counts against the call: see [CheckRules] for how to find it before.
+func (p *Policy) With(s jackline.Permissions) *Policy {
+	q := &Policy{conf: p.conf, toggles: s.Toggles, disabled: s.Disabled, rules: make([]rule, 0, len(s.Rules))}
+	for _, r := range s.Rules {
+		q.rules = append(q.rules, compile(r))
+	}
+	return q
+}
+
+// Judge says what may be done about i.
+func (p *Policy) Judge(i jackline.Intent) jackline.Decision {
+	d, _ := p.decide(i)
+	return d
+}
+
+// Explain is what each rule that has something to say about i says, in the order of the package comment. The
+// strictest of them is the decision, except that an allow rule lifts an ask of the mode.
+func (p *Policy) Explain(i jackline.Intent) []jackline.Decision {
+	_, all := p.decide(i)
+	return all
+}
+
+func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
+	needs := p.needs(i)
+	all := p.hard(i, needs)
+	refused := len(all)
+
+	deny, ask, said := p.limits(i)
+	base, soft := p.weigh(i, needs)
+	all = appendNew(appendNew(all, soft...), said...)
+	switch {
+	case refused > 0:
+		return all[0], all
+	case deny != nil:
+		return *deny, all
+	case ask != nil:
+		return *ask, all
+	}
+	return base, all
+}
+
+// weigh gives each need the table's verdict, lifts what rules lift, and returns the strictest answer and all of them.
+func (p *Policy) weigh(i jackline.Intent, needs []need) (jackline.Decision, []jackline.Decision) {
+	if len(needs) == 0 {
+		d := jackline.Decision{Verdict: jackline.Allow, Rule: "pure", Reason: "It touches nothing outside its own session."}
+		return d, []jackline.Decision{d}
+	}
+	turn := turnRules(i)
+	strictest := jackline.Decision{Verdict: jackline.Allow}
+	var all []jackline.Decision
+	for _, n := range needs {
+		table := modeSays(i, n.column)
+		all = appendNew(all, table...)
+		worst := table[0]
+		for _, d := range table {
+			if d.Verdict < worst.Verdict {
+				worst = d
+			}
+		}
+		if worst.Verdict == jackline.Ask {
+			// The turn's own rules are as fresh as the wish to be asked first; standing ones are not.
+			rules := turn
+			if !i.Actor.Turn.Options.AskFirst {
+				rules = append(append(make([]rule, 0, len(turn)+len(p.rules)), turn...), p.rules...)
+			}
+			if lifted, ok := p.lift(i, n, rules); ok {
+				all = appendNew(all, lifted)
+				worst = lifted
+			}
+		}
+		if strictest.Rule == "" || worst.Verdict < strictest.Verdict {
+			strictest = worst
+		}
+	}
+	return strictest, all
+}
+
+// limits finds the first deny and the first ask rule that apply, and all that do.
+func (p *Policy) limits(i jackline.Intent) (deny, ask *jackline.Decision, all []jackline.Decision) {
+	for _, r := range p.rules {
+		d, ok := p.limit(r, i)
+		if !ok {
+			continue
+		}
+		all = appendNew(all, d)
+		switch {
+		case d.Verdict == jackline.Deny && deny == nil:
+			deny = &d
+		case d.Verdict == jackline.Ask && ask == nil:
+			ask = &d
+		}
+	}
+	return deny, ask, all
+}
+
+func appendNew(all []jackline.Decision, more ...jackline.Decision) []jackline.Decision {
+next:
+	for _, d := range more {
+		for _, have := range all {
+			if have == d {
+				continue next
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func refuse(rule, reason string, a ...any) jackline.Decision {
+	return jackline.Decision{Verdict: jackline.Deny, Rule: rule, Reason: fmt.Sprintf(reason, a...), Hard: true}
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// Append writes a record: events and the state they change, in one transaction. It gives the events with the ID and
+// Seq that they got. Watchers are woken before it returns.
+//
+// The record's session must be the owner's, else nothing is there to write to: [jackline.NotFound]. Rows without
+// owner or session get the record's; rows of another session are [jackline.Invalid], and an id that names a row of
+// another session is NotFound. An approval that is no longer in the state From is a [jackline.Conflict]. What a
+// row was born with (its session, its owner, a turn's parent and time of creation, a call's place) stays when the row
+// is replaced. Compacted starts a new generation where it is not nil, even where it is empty; Items follow it.
+//
+// Where Append gives the context's error, nothing was written.
+func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Record) ([]jackline.Event, error) {
+	const op = "store.Append"
+	r, err := d.encode(op, owner, rec)
+	if err != nil {
+		return nil, err
+	}
+	p := &piece{op: op, run: r.write, seqs: len(r.events), sync: rec.Sync}
+	if n := len(r.events); n > 0 {
+		p.after = func() { d.hub.grew(owner, rec.Session, r.events[n-1].Seq) }
+	}
+	if err := d.submit(ctx, p); err != nil {
+		return nil, err
+	}
+	return r.events, nil
+}
+
+// A record is a jackline.Record made ready for the writer, which has better things to do than to encode it.
+type record struct {
+	db      *DB
+	op      string
+	owner   jackline.Owner
+	session jackline.SessionID
+	now     int64
+	events  []jackline.Event
+
+	title     string
+	mode      *jackline.Mode
+	labels    jackline.Labels
+	compacted []jackline.Item
+	newGen    bool
+	items     []jackline.Item
+
+	turn      []any
+	calls     [][]any
+	approvals []approvalRow
+	grants    [][]any
+	state     map[string]json.RawMessage
+}
+
+func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*record, error) {
+	r := &record{
+		db: d, op: op, owner: owner, session: rec.Session, now: time.Now().UnixNano(),
+		events: slices.Clone(rec.Events),
+		title:  rec.Title, mode: rec.Mode, labels: rec.Labels,
+		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
+		state: rec.State,
+	}
+	if r.mode != nil && !validMode(*r.mode) {
+		return nil, jackline.E(op, jackline.Invalid, nil, "There is no such mode.")
+	}
+	for i := range r.events {
+		e := &r.events[i]
+		if err := r.belongs(&e.Session, nil); err != nil {
+			return nil, err
+		}
+		if !json.Valid(e.Data) {
+			return nil, jackline.E(op, jackline.Invalid, nil, "An event of type %s holds no JSON.", e.Type)
+		}
+		e.ID, e.Seq = 0, 0
+		e.TS = e.TS.Round(0).UTC()
+	}
+	for name, v := range r.state {
+		if !json.Valid(v) {
+			return nil, jackline.E(op, jackline.Invalid, nil, "The state %q is not JSON.", name)
+		}
+	}
+	return r, r.encodeRows(rec)
+}
+
+func (r *record) encodeRows(rec jackline.Record) error {
+	if rec.Turn != nil {
+		t := *rec.Turn
+		if err := r.belongs(&t.Session, &t.Owner); err != nil {
+			return err
+		}
+		args, err := turnArgs(t)
+		if err != nil {
+			return err
+		}
+		r.turn = args
+	}
+	for _, c := range rec.Calls {
+		if err := r.belongs(&c.Session, nil); err != nil {
+			return err
+		}
+		r.calls = append(r.calls, r.db.callArgs(c))
+	}
+	for _, a := range rec.Approvals {
+		if err := r.belongs(&a.Session, &a.Owner); err != nil {
+			return err
+		}
+		row, err := r.db.approvalRow(a, rec.From)
+		if err != nil {
+			return err
+		}
+		r.approvals = append(r.approvals, row)
+	}
+	for _, g := range rec.Grants {
+		if err := r.belongs(&g.Session, &g.Owner); err != nil {
+			return err
+		}
+		r.grants = append(r.grants, r.db.grantArgs(g))
+	}
+	return nil
+}
+
+// belongs fills a row's session and owner with the record's, or says that they are not the same.
+func (r *record) belongs(session *jackline.SessionID, owner *jackline.Owner) error {
+	if *session == "" {
+		*session = r.session
+	}
+	if owner != nil && *owner == "" {
+		*owner = r.owner
+	}
+	if *session != r.session || owner != nil && *owner != r.owner {
+		return jackline.E(r.op, jackline.Invalid, nil, "A record holds rows of one session and one owner.")
+	}
+	return nil
+}
+
+func validMode(m jackline.Mode) bool {
+	var known jackline.Mode
+	return known.UnmarshalText([]byte(m.String())) == nil
+}
+
+const sqlGrow = `UPDATE sessions SET last_id = last_id + ?, items = items + ?, updated = ? WHERE id = ? AND owner = ?
+	RETURNING last_id, items, gen`
+
+// write runs within the writer's transaction.
+func (r *record) write(w *writer) error {
+	if err := r.writeSession(w); err != nil {
+		return err
+	}
+	var lastID, items, gen int64
+	err := w.row(sqlGrow, len(r.events), len(r.compacted)+len(r.items), r.now, string(r.session), string(r.owner)).
+		Scan(&lastID, &items, &gen)
+	if errors.Is(err, sql.ErrNoRows) {
+		return absent(r.op, "session")
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.writeRows(w); err != nil {
+		return err
+	}
+	n := items - int64(len(r.compacted)+len(r.items))
+	for _, list := range [][]jackline.Item{r.compacted, r.items} {
+		for _, it := range list {
+			n++
+			if err := r.writeItem(w, gen, n, it); err != nil {
+				return err
+			}
+		}
+	}
+	id := lastID - int64(len(r.events))
+	for i := range r.events {
+		e := &r.events[i]
+		id++
+		e.ID, e.Seq = id, w.seq
+		w.seq++
+		if _, err := w.exec(sqlEvent, e.Seq, e.ID, string(r.owner), string(e.Session), string(e.Turn), string(e.Parent),
+			e.V, nanos(e.TS), e.Type, string(e.Data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlEvent = `INSERT INTO events (seq, id, owner, session, turn, parent, v, ts, type, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// writeSession changes what a record may change of its session. Most records change nothing.
+func (r *record) writeSession(w *writer) error {
+	set := func(what string, args ...any) error {
+		_, err := w.exec(`UPDATE sessions SET `+what+` WHERE id = ? AND owner = ?`, append(args, string(r.session), string(r.owner))...)
+		return err
+	}
+	var errs []error
+	if r.title != "" {
+		errs = append(errs, set(`title = ?`, r.title))
+	}
+	if r.mode != nil {
+		errs = append(errs, set(`mode = ?`, r.mode.String()))
+	}
+	if r.labels != (jackline.Labels{}) {
+		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, bit(r.labels.Tainted), bit(r.labels.Private)))
+	}
+	if r.newGen {
+		errs = append(errs, set(`gen = gen + 1`))
+	}
+	return errors.Join(errs...)
+}
+
+// writeRows writes the rows that replace what they find.
+func (r *record) writeRows(w *writer) error {
+	if r.turn != nil {
+		if err := r.upsert(w, "turn", sqlTurn, r.turn); err != nil {
+			return err
+		}
+	}
+	for _, args := range r.calls {
+		if err := r.upsert(w, "call", sqlCall, args); err != nil {
+			return err
+		}
+	}
+	for _, a := range r.approvals {
+		if err := r.writeApproval(w, a); err != nil {
+			return err
+		}
+	}
+	for _, args := range r.grants {
+		if err := r.upsert(w, "grant", sqlGrant, args); err != nil {
+			return err
+		}
+	}
+	for name, v := range r.state {
+		var err error
+		if string(v) == "null" {
+			_, err = w.exec(`DELETE FROM state WHERE session = ? AND name = ?`, string(r.session), name)
+		} else {
+			_, err = w.exec(`INSERT INTO state (session, name, value) VALUES (?, ?, ?)
+				ON CONFLICT (session, name) DO UPDATE SET value = excluded.value`, string(r.session), name, string(v))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upsert writes a row. The statement replaces none of another session, and then changes nothing.
+func (r *record) upsert(w *writer, what, query string, args []any) error {
+	n, err := w.exec(query, args...)
+	if err == nil && n == 0 {
+		err = absent(r.op, what)
+	}
+	return err
+}
+
+const sqlItem = `INSERT INTO items (session, gen, n, turn, role, calls, call, keep, sealed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (r *record) writeItem(w *writer, gen, n int64, it jackline.Item) error {
+	_, err := w.exec(sqlItem, string(r.session), gen, n, string(it.Turn), string(it.Role), joinCalls(it.Calls), string(it.Call), it.Keep,
+		r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, n)...))
+	return err
+}
+
+func joinCalls(ids []jackline.CallID) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(string(id))
+	}
+	return b.String()
+}
+
+// itemRow names an item: n never comes twice in a session, whatever the generation.
+func itemRow(session jackline.SessionID, n int64) []string {
+	return []string{string(session), strconv.FormatInt(n, 10)}
+}

@@ -1,0 +1,27 @@
+// Package store keeps what happened and what is known: sessions, the log of events, turns, calls, the model's
+// history, approvals, grants, settings and leases, in one SQLite file.
+//
+// # One way to write
+//
+// [DB.Append] writes one [jackline.Record] in one transaction: events and the state they change, all or nothing.
+// One goroutine does all writing. It takes whatever waits into one transaction, each piece within a savepoint of
+// its own, so that many small writes cost one commit and a piece that fails takes no other down. Nobody sees a
+// piece before it is committed; watchers are woken after that.
+//
+// # Owners
+//
+// Each call that reads or writes an owner's rows takes the owner. A row of somebody else is as absent as one that
+// never was: both are [jackline.NotFound]. The few calls without an owner serve the program itself, not a person:
+// [DB.OpenTurns], [DB.ExpiringApprovals], flags and leases.
+//
+// # Secrecy
+//
+// Arguments, results, history texts, approvals, grants and settings are sealed with AES-256-GCM under a key that
+// lies beside the database, each bound to its table and row, so that a copied row opens nowhere else. Prompts,
+// answers, titles and event bodies are plain, because they are searched; the caller cuts and redacts event bodies.
+//
+// # Other databases
+//
+// All that is particular to SQLite is in sqlite.go and the migrations folder; the rest is SQL that Postgres also
+// understands. Package storetest is the contract that any further database has to pass.
+package store

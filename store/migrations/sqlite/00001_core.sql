@@ -1,0 +1,201 @@
+-- +goose Up
+
+-- Times are nanoseconds since 1970 in UTC; 0 is no time. Columns named "sealed" hold ciphertext (see seal.go).
+
+CREATE TABLE counters (
+  name  TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+
+INSERT INTO counters (name, value) VALUES ('seq', 0);
+
+CREATE TABLE sessions (
+  num       INTEGER PRIMARY KEY,
+  id        TEXT    NOT NULL UNIQUE,
+  owner     TEXT    NOT NULL,
+  title     TEXT    NOT NULL,
+  workspace TEXT    NOT NULL,
+  mode      TEXT    NOT NULL,
+  model     TEXT    NOT NULL,
+  tainted   INTEGER NOT NULL,
+  private   INTEGER NOT NULL,
+  gen       INTEGER NOT NULL,
+  last_id   INTEGER NOT NULL DEFAULT 0, -- of its newest event
+  items     INTEGER NOT NULL DEFAULT 0, -- history items ever appended
+  created   INTEGER NOT NULL,
+  updated   INTEGER NOT NULL
+);
+CREATE INDEX sessions_newest ON sessions (owner, updated);
+
+CREATE TABLE events (
+  seq     INTEGER PRIMARY KEY,
+  id      INTEGER NOT NULL,
+  owner   TEXT    NOT NULL,
+  session TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  turn    TEXT    NOT NULL,
+  parent  TEXT    NOT NULL,
+  v       INTEGER NOT NULL,
+  ts      INTEGER NOT NULL,
+  type    TEXT    NOT NULL,
+  data    TEXT    NOT NULL
+);
+CREATE UNIQUE INDEX events_log ON events (session, id);
+CREATE INDEX events_owner ON events (owner, seq);
+
+CREATE TABLE turns (
+  num      INTEGER PRIMARY KEY,
+  id       TEXT    NOT NULL UNIQUE,
+  session  TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  owner    TEXT    NOT NULL,
+  parent   TEXT    NOT NULL,
+  depth    INTEGER NOT NULL,
+  prompt   TEXT    NOT NULL,
+  options  TEXT    NOT NULL,
+  status   TEXT    NOT NULL,
+  answer   TEXT    NOT NULL,
+  reason   TEXT    NOT NULL,
+  usage    TEXT    NOT NULL,
+  progress TEXT    NOT NULL,
+  created  INTEGER NOT NULL,
+  started  INTEGER NOT NULL,
+  ended    INTEGER NOT NULL
+);
+CREATE INDEX turns_session ON turns (session, num);
+CREATE INDEX turns_open ON turns (session, status) WHERE status IN ('queued', 'running', 'waiting');
+
+CREATE TABLE calls (
+  num       INTEGER PRIMARY KEY,
+  id        TEXT    NOT NULL UNIQUE,
+  session   TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  turn      TEXT    NOT NULL,
+  step      INTEGER NOT NULL,
+  idx       INTEGER NOT NULL,
+  native    TEXT    NOT NULL,
+  asked     TEXT    NOT NULL,
+  name      TEXT    NOT NULL,
+  cut       INTEGER NOT NULL,
+  state     TEXT    NOT NULL,
+  outcome   TEXT    NOT NULL,
+  source    TEXT    NOT NULL,
+  dropped   INTEGER NOT NULL,
+  cached    TEXT    NOT NULL,
+  denied_by TEXT    NOT NULL,
+  acts      INTEGER NOT NULL,
+  ms        INTEGER NOT NULL,
+  started   INTEGER NOT NULL,
+  sealed    BLOB    NOT NULL
+);
+CREATE INDEX calls_turn ON calls (session, turn);
+
+CREATE TABLE items (
+  session TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  gen     INTEGER NOT NULL,
+  n       INTEGER NOT NULL, -- rises over all generations
+  turn    TEXT    NOT NULL,
+  role    TEXT    NOT NULL,
+  calls   TEXT    NOT NULL, -- ids, with blanks between
+  call    TEXT    NOT NULL,
+  keep    INTEGER NOT NULL,
+  sealed  BLOB    NOT NULL
+);
+CREATE UNIQUE INDEX items_history ON items (session, gen, n);
+
+CREATE TABLE approvals (
+  num     INTEGER PRIMARY KEY,
+  id      TEXT    NOT NULL UNIQUE,
+  session TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  owner   TEXT    NOT NULL,
+  turn    TEXT    NOT NULL,
+  call    TEXT    NOT NULL,
+  state   TEXT    NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL,
+  sealed  BLOB    NOT NULL
+);
+CREATE INDEX approvals_session ON approvals (session, num);
+CREATE INDEX approvals_open ON approvals (expires) WHERE state = 'pending';
+
+CREATE TABLE grants (
+  num      INTEGER PRIMARY KEY,
+  id       TEXT    NOT NULL UNIQUE,
+  session  TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  owner    TEXT    NOT NULL,
+  turn     TEXT    NOT NULL,
+  scope    TEXT    NOT NULL,
+  tool     TEXT    NOT NULL,
+  kind     TEXT    NOT NULL,
+  mode     TEXT    NOT NULL,
+  approval TEXT    NOT NULL,
+  created  INTEGER NOT NULL,
+  revoked  INTEGER NOT NULL,
+  sealed   BLOB    NOT NULL
+);
+CREATE INDEX grants_session ON grants (session);
+
+CREATE TABLE state (
+  session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  name    TEXT NOT NULL,
+  value   TEXT NOT NULL,
+  PRIMARY KEY (session, name)
+) WITHOUT ROWID;
+
+CREATE TABLE spills (
+  call    TEXT PRIMARY KEY,
+  session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX spills_session ON spills (session);
+
+CREATE TABLE settings (
+  owner  TEXT NOT NULL,
+  name   TEXT NOT NULL,
+  sealed BLOB NOT NULL,
+  PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+
+CREATE TABLE flags (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE leases (
+  name    TEXT    PRIMARY KEY,
+  holder  TEXT    NOT NULL,
+  info    TEXT    NOT NULL,
+  expires INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- The word index keeps itself: no statement of the program writes to it. Its rows are named by num.
+
+CREATE VIRTUAL TABLE title_words USING fts5 (title, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE turn_words USING fts5 (prompt, answer, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
+
+-- +goose StatementBegin
+CREATE TRIGGER sessions_named AFTER INSERT ON sessions WHEN new.title <> '' BEGIN
+  INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER sessions_renamed AFTER UPDATE OF title ON sessions WHEN new.title <> old.title BEGIN
+  INSERT OR REPLACE INTO title_words (rowid, title) VALUES (new.num, new.title);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER sessions_gone AFTER DELETE ON sessions BEGIN
+  DELETE FROM title_words WHERE rowid = old.num;
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER turns_asked AFTER INSERT ON turns BEGIN
+  INSERT INTO turn_words (rowid, prompt, answer) VALUES (new.num, new.prompt, new.answer);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER turns_answered AFTER UPDATE OF prompt, answer ON turns WHEN new.prompt <> old.prompt OR new.answer <> old.answer BEGIN
+  INSERT OR REPLACE INTO turn_words (rowid, prompt, answer) VALUES (new.num, new.prompt, new.answer);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER turns_gone AFTER DELETE ON turns BEGIN
+  DELETE FROM turn_words WHERE rowid = old.num;
+END;
+-- +goose StatementEnd

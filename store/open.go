@@ -1,0 +1,355 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// The files of the data folder.
+const (
+	fileDB    = "jackline.db"
+	fileKey   = "key"
+	folderOut = "spill"
+)
+
+// readers is how many reads may run at once.
+const readers = 4
+
+// A DB is an open store. Its methods may be called from any goroutine.
+type DB struct {
+	dir    string
+	master []byte
+	boxes  boxes
+	spill  *os.Root
+
+	read  *sql.DB
+	write *sql.DB // one connection, which the writer holds
+
+	hub   *hub
+	queue *queue
+	done  chan struct{} // closed when the writer has ended
+	close sync.Once
+	ended error
+}
+
+// boxes are the seals, one for each table with a sealed column.
+type boxes struct{ calls, items, approvals, grants, settings, spill box }
+
+// Open opens the store in a data folder, and makes folder, key and database where there are none. Several
+// processes may have the same folder open. The caller closes the store.
+func Open(ctx context.Context, dir string) (_ *DB, err error) {
+	const op = "store.Open"
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, jackline.E(op, jackline.Invalid, err, "The data folder has no usable path.")
+	}
+	master, err := openFolder(dir)
+	if err != nil {
+		return nil, folderFault(op, dir, err)
+	}
+	d := &DB{
+		dir:    dir,
+		master: master,
+		boxes: boxes{
+			calls:     newBox(master, "calls"),
+			items:     newBox(master, "items"),
+			approvals: newBox(master, "approvals"),
+			grants:    newBox(master, "grants"),
+			settings:  newBox(master, "settings"),
+			spill:     newBox(master, "spill"),
+		},
+		hub:   newHub(),
+		queue: newQueue(),
+		done:  make(chan struct{}),
+	}
+	defer func() {
+		if err != nil {
+			d.release()
+		}
+	}()
+	if d.spill, err = os.OpenRoot(filepath.Join(dir, folderOut)); err != nil {
+		return nil, folderFault(op, dir, err)
+	}
+	path := filepath.Join(dir, fileDB)
+	if d.read, err = openPool(path, false); err != nil {
+		return nil, fault(op, err)
+	}
+	ours, err := belongs(ctx, d.read)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	if !ours {
+		return nil, jackline.E(op, jackline.Conflict, nil,
+			"%s is the database of another program: choose another data folder.", path)
+	}
+	if d.write, err = openPool(path, true); err != nil {
+		return nil, fault(op, err)
+	}
+	if err := d.prepare(ctx); err != nil {
+		return nil, fault(op, err)
+	}
+	conn, err := d.write.Conn(ctx)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	// The writer outlives the call that opened the store: it ends with Close.
+	w := &writer{ctx: context.WithoutCancel(ctx), conn: conn, stmts: map[string]*sql.Stmt{}, queue: d.queue, hub: d.hub}
+	go func() {
+		defer close(d.done)
+		w.loop()
+	}()
+	return d, nil
+}
+
+// Close writes what waits, waits for the writer to end, and closes the files. Later calls fail.
+func (d *DB) Close() error {
+	d.close.Do(func() {
+		d.queue.shut()
+		<-d.done
+		d.ended = d.release()
+		d.hub.wakeAll()
+	})
+	return d.ended
+}
+
+// release closes what is open, readers first: the last connection tidies the write-ahead log away.
+func (d *DB) release() error {
+	var errs []error
+	for _, pool := range []*sql.DB{d.read, d.write} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	if d.spill != nil {
+		errs = append(errs, d.spill.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return jackline.E("store.Close", jackline.Internal, err, "Jackline's database did not close cleanly; its log says why.")
+	}
+	return nil
+}
+
+// Key makes a key for a purpose of the caller's, 32 bytes, the same one each time.
+func (d *DB) Key(purpose string) []byte { return subkey(d.master, "for "+purpose) }
+
+// Dir is the data folder.
+func (d *DB) Dir() string { return d.dir }
+
+// openFolder makes sure of the folder, of the files in it and of who may read them, and reads the key.
+//
+// It never opens the database file: closing any handle of it would drop the locks that SQLite holds in this process.
+func openFolder(dir string) (master []byte, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, fileDB)
+	exists := false
+	if info, err := os.Stat(path); err == nil {
+		exists = info.Size() > 0
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// A folder that a person named by mistake, such as a home, keeps its permissions.
+	if exists || len(entries) == 0 {
+		if err := tighten(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if master, err = openKey(dir, exists); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case err == nil:
+		err = f.Close()
+	case errors.Is(err, fs.ErrExist):
+		err = tighten(path, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(dir, folderOut), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return master, nil
+}
+
+// openKey reads the key file, or makes one where there is no database yet that an older key would belong to.
+func openKey(dir string, exists bool) ([]byte, error) {
+	path := filepath.Join(dir, fileKey)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if exists {
+			return nil, jackline.E("store.Open", jackline.Conflict, err,
+				"The key file %s is missing, and without it the database beside it cannot be read: put the key back from a backup. To start anew, move the whole folder away.", path)
+		}
+		if err = makeKey(dir, path); err != nil {
+			return nil, err
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := tighten(path, 0o600); err != nil {
+		return nil, err
+	}
+	master, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(master) != keySize {
+		return nil, jackline.E("store.Open", jackline.Conflict, err,
+			"The key file %s is damaged: put it back from a backup.", path)
+	}
+	return master, nil
+}
+
+// makeKey writes a new key and gives it its name in one step, so that of two processes one makes the key and the
+// other finds it whole.
+func makeKey(dir, path string) error {
+	secret := make([]byte, keySize)
+	_, _ = rand.Read(secret) // it never fails
+	f, err := os.CreateTemp(dir, ".key-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.WriteString(hex.EncodeToString(secret) + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// The name itself must survive a power cut; systems that cannot sync a folder do not need it.
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
+	return nil
+}
+
+// tighten takes away what others may do with a file.
+func tighten(path string, most fs.FileMode) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&^most == 0 {
+		return err
+	}
+	return os.Chmod(path, info.Mode().Perm()&most)
+}
+
+// folderFault says what a person can do about a folder that cannot be used.
+func folderFault(op, dir string, err error) error {
+	var have *jackline.Error
+	switch {
+	case errors.As(err, &have):
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		return jackline.E(op, jackline.Unavailable, err,
+			"Jackline may not use its data folder %s: give this user the right to read and write it and the files in it, or choose another folder.", dir)
+	}
+	return jackline.E(op, jackline.Unavailable, err, "Jackline cannot use its data folder %s: %s.", dir, plainReason(err))
+}
+
+// plainReason is what the system says about a file, without the path.
+func plainReason(err error) string {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err.Error()
+	case errors.As(err, &l):
+		return l.Err.Error()
+	}
+	return err.Error()
+}
+
+// prepare marks the database as ours, brings it to this version, and checks that the key belongs to it.
+func (d *DB) prepare(ctx context.Context) error {
+	if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
+		return err
+	}
+	if err := d.migrate(ctx); err != nil {
+		return err
+	}
+	id := hex.EncodeToString(subkey(d.master, "id")[:8])
+	tx, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, `INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, flagKey, id); err != nil {
+		return err
+	}
+	var have string
+	if err := tx.QueryRowContext(ctx, `SELECT value FROM flags WHERE name = ?`, flagKey).Scan(&have); err != nil {
+		return err
+	}
+	if have != id {
+		return jackline.E("store.Open", jackline.Conflict, nil,
+			"The key file in %s belongs to another database: put the right one back from a backup.", d.dir)
+	}
+	return tx.Commit()
+}
+
+// flagKey names the flag that tells which key a database was written with.
+const flagKey = "store.key"
+
+// migrate applies what is missing. Each migration is one transaction, so of two processes that start at once one
+// applies it and the other finds it done at its next look.
+func (d *DB) migrate(ctx context.Context) error {
+	files, err := migrationFiles()
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(dialect, d.write, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	const looks = 5
+	for look := 1; ; look++ {
+		err := d.migrateOnce(ctx, p)
+		var final *jackline.Error
+		if err == nil || look == looks || ctx.Err() != nil || errors.As(err, &final) {
+			return err
+		}
+	}
+}
+
+func (d *DB) migrateOnce(ctx context.Context, p *goose.Provider) error {
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("versions: %w", err)
+	}
+	if have > want {
+		return jackline.E("store.Open", jackline.Conflict, nil,
+			"The database in %s was written by a newer Jackline (its format is %d, this one knows %d): install that version or a later one.", d.dir, have, want)
+	}
+	if have == want {
+		return nil
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+func closedError(op string) error {
+	return jackline.E(op, jackline.Unavailable, nil, "Jackline is shutting down.")
+}

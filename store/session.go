@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// SessionStatus says what a session is at, as a list of chats shows it.
+type SessionStatus string
+
+// What a session is at.
+const (
+	SessionIdle    SessionStatus = "idle"
+	SessionBusy    SessionStatus = "busy"    // a turn runs or is queued
+	SessionWaiting SessionStatus = "waiting" // it needs a person: a turn waits, or a card is open
+)
+
+// A SessionRow is one line of the list of chats.
+type SessionRow struct {
+	jackline.Session
+	Status SessionStatus `json:"status"`
+	Open   int           `json:"open"` // approvals that nobody has answered
+}
+
+// A SessionQuery says which sessions to list. The zero query lists the newest of all.
+type SessionQuery struct {
+	Search    string    // words that all occur in titles, prompts or answers of the session
+	Workspace string    // only of this folder
+	Before    time.Time // only those last changed before this moment: the Updated of the last row of a page
+	Limit     int       // at most so many; 0 is 50
+}
+
+const sessionColumns = `s.id, s.owner, s.title, s.workspace, s.mode, s.model, s.tainted, s.private, s.created, s.updated, s.gen`
+
+func sessionDest(v *jackline.Session) []any {
+	return []any{&v.ID, &v.Owner, &v.Title, &v.Workspace, modeWord(&v.Mode), &v.Model,
+		&v.Labels.Tainted, &v.Labels.Private, moment{&v.Created}, moment{&v.Updated}, &v.Gen}
+}
+
+func scanSession(s scanner) (v jackline.Session, err error) {
+	err = s.Scan(sessionDest(&v)...)
+	return v, err
+}
+
+// CreateSession stores a new session of the owner's and gives it back as stored. It fills in what is missing: ID,
+// Owner, times.
+func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline.Session) (jackline.Session, error) {
+	const op = "store.CreateSession"
+	if s.Owner == "" {
+		s.Owner = owner
+	}
+	switch {
+	case owner == "":
+		return s, jackline.E(op, jackline.Invalid, nil, "A session has an owner.")
+	case s.Owner != owner:
+		return s, jackline.E(op, jackline.Invalid, nil, "A session is created by its owner.")
+	case !validMode(s.Mode):
+		return s, jackline.E(op, jackline.Invalid, nil, "There is no such mode.")
+	}
+	if s.ID == "" {
+		s.ID = jackline.NewID[jackline.SessionID]("s_")
+	}
+	if s.Created.IsZero() {
+		s.Created = time.Now()
+	}
+	if s.Updated.IsZero() {
+		s.Updated = s.Created
+	}
+	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
+	err := d.update(ctx, op, func(w *writer) error {
+		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, gen, created, updated)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			string(s.ID), string(owner), s.Title, s.Workspace, s.Mode.String(), s.Model, bit(s.Labels.Tainted), bit(s.Labels.Private), s.Gen,
+			nanos(s.Created), nanos(s.Updated))
+		if isDuplicate(err) {
+			return jackline.E(op, jackline.Conflict, err, "There is a session with this id already.")
+		}
+		return err
+	})
+	return s, err
+}
+
+// Session reads one session.
+func (d *DB) Session(ctx context.Context, owner jackline.Owner, id jackline.SessionID) (jackline.Session, error) {
+	return one(ctx, d, "store.Session", "session", scanSession,
+		`SELECT `+sessionColumns+` FROM sessions s WHERE s.id = ? AND s.owner = ?`, id, owner)
+}
+
+// Sessions lists the owner's sessions, those that changed last first.
+func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery) ([]SessionRow, error) {
+	where, args := `s.owner = ?`, []any{owner}
+	and := func(cond string, more ...any) {
+		where += ` AND ` + cond
+		args = append(args, more...)
+	}
+	if q.Search != "" {
+		words := searchWords(q.Search)
+		if len(words) == 0 {
+			return []SessionRow{}, nil // nothing but punctuation: it occurs nowhere
+		}
+		for _, word := range words {
+			and(sqlSessionHas, word, word)
+		}
+	}
+	if q.Workspace != "" {
+		and(`s.workspace = ?`, q.Workspace)
+	}
+	if !q.Before.IsZero() {
+		and(`s.updated < ?`, nanos(q.Before))
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	scan := func(s scanner) (v SessionRow, err error) {
+		var waits, runs bool
+		if err = s.Scan(append(sessionDest(&v.Session), &v.Open, &waits, &runs)...); err != nil {
+			return v, err
+		}
+		switch {
+		case waits || v.Open > 0:
+			v.Status = SessionWaiting
+		case runs:
+			v.Status = SessionBusy
+		default:
+			v.Status = SessionIdle
+		}
+		return v, nil
+	}
+	return many(ctx, d, "store.Sessions", scan, `SELECT `+sessionColumns+`,
+		(SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state = 'pending'),
+		EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.status = 'waiting'),
+		EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.status IN ('queued', 'running'))
+		FROM sessions s WHERE `+where+` ORDER BY s.updated DESC, s.num DESC LIMIT ?`, append(args, page(limit))...)
+}
+
+// DeleteSession removes a session and all that belongs to it, spilled results too. While a turn runs in it that is a
+// [jackline.Conflict].
+func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jackline.SessionID) error {
+	const op = "store.DeleteSession"
+	err := d.update(ctx, op, func(w *writer) error {
+		if err := w.own(op, owner, id); err != nil {
+			return err
+		}
+		var n int
+		err := w.row(`SELECT 1 FROM turns WHERE session = ? AND status = 'running' LIMIT 1`, string(id)).Scan(&n)
+		if err == nil {
+			return jackline.E(op, jackline.Conflict, nil, "The session is busy: stop it, then delete it.")
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		_, err = w.exec(`DELETE FROM sessions WHERE id = ?`, string(id)) // all other rows go with it
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.sweepSpills(ctx, op)
+}

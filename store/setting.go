@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// State reads one of a session's own small facts; nil where there is none.
+func (d *DB) State(ctx context.Context, owner jackline.Owner, session jackline.SessionID, name string) (json.RawMessage, error) {
+	const op = "store.State"
+	if err := d.own(ctx, op, owner, session); err != nil {
+		return nil, err
+	}
+	return first(many(ctx, d, op, func(s scanner) (v json.RawMessage, err error) { return v, s.Scan((*[]byte)(&v)) },
+		`SELECT value FROM state WHERE session = ? AND name = ?`, session, name))
+}
+
+// first is the only row of a list, or the zero value.
+func first[T any](list []T, err error) (v T, _ error) {
+	if len(list) > 0 {
+		v = list[0]
+	}
+	return v, err
+}
+
+type setting struct {
+	name  string
+	value json.RawMessage
+}
+
+func (d *DB) scanSetting(owner jackline.Owner) func(scanner) (setting, error) {
+	return func(s scanner) (v setting, err error) {
+		var sealed []byte
+		if err = s.Scan(&v.name, &sealed); err != nil {
+			return v, err
+		}
+		plain, err := d.boxes.settings.open(sealed, string(owner), v.name)
+		if err != nil {
+			return v, unsealable("setting", err)
+		}
+		v.value = plain
+		return v, nil
+	}
+}
+
+// Setting reads one of the owner's settings; nil where it was never put.
+func (d *DB) Setting(ctx context.Context, owner jackline.Owner, name string) (json.RawMessage, error) {
+	v, err := first(many(ctx, d, "store.Setting", d.scanSetting(owner),
+		`SELECT name, sealed FROM settings WHERE owner = ? AND name = ?`, owner, name))
+	return v.value, err
+}
+
+// Settings reads all of the owner's settings by name.
+func (d *DB) Settings(ctx context.Context, owner jackline.Owner) (map[string]json.RawMessage, error) {
+	list, err := many(ctx, d, "store.Settings", d.scanSetting(owner), `SELECT name, sealed FROM settings WHERE owner = ?`, owner)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]json.RawMessage, len(list))
+	for _, v := range list {
+		all[v.name] = v.value
+	}
+	return all, nil
+}
+
+// PutSetting stores one of the owner's settings, durably. A value of nil or null removes it.
+func (d *DB) PutSetting(ctx context.Context, owner jackline.Owner, name string, value json.RawMessage) error {
+	const op = "store.PutSetting"
+	if owner == "" || value != nil && !json.Valid(value) {
+		return jackline.E(op, jackline.Invalid, nil, "A setting has an owner and a JSON value.")
+	}
+	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
+		if value == nil || string(value) == "null" {
+			_, err := w.exec(`DELETE FROM settings WHERE owner = ? AND name = ?`, string(owner), name)
+			return err
+		}
+		_, err := w.exec(`INSERT INTO settings (owner, name, sealed) VALUES (?, ?, ?)
+			ON CONFLICT (owner, name) DO UPDATE SET sealed = excluded.sealed`,
+			string(owner), name, d.boxes.settings.seal(value, string(owner), name))
+		return err
+	}})
+}
+
+// Flag reads a fact of the whole store, such as the kill switch; "" where it is not set.
+func (d *DB) Flag(ctx context.Context, name string) (string, error) {
+	return first(many(ctx, d, "store.Flag", func(s scanner) (v string, err error) { return v, s.Scan(&v) },
+		`SELECT value FROM flags WHERE name = ?`, name))
+}
+
+// SetFlag sets a fact of the whole store, durably. The value "" unsets it.
+func (d *DB) SetFlag(ctx context.Context, name, value string) error {
+	const op = "store.SetFlag"
+	if name == "" || name == flagKey {
+		return jackline.E(op, jackline.Invalid, nil, "There is no flag of this name to set.")
+	}
+	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
+		if value == "" {
+			_, err := w.exec(`DELETE FROM flags WHERE name = ?`, name)
+			return err
+		}
+		_, err := w.exec(`INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+		return err
+	}})
+}
+
+// noRows turns the absence of a row into no error.
+func noRows(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}

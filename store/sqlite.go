@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// Everything that another database would do differently is in this file and in its migrations.
+
+//go:embed migrations
+var migrations embed.FS
+
+const (
+	// applicationID marks a SQLite file as ours: "jkln".
+	applicationID = 0x6a6b6c6e
+
+	// busyMS is how long a statement waits for another process that writes.
+	busyMS = 10_000
+
+	// checkpointPages is how long the write-ahead log grows before a commit moves it into the database.
+	checkpointPages = 2000
+
+	dialect = goose.DialectSQLite3
+)
+
+// The statements with which the writer steers transactions.
+const (
+	sqlBegin     = "BEGIN IMMEDIATE"
+	sqlCommit    = "COMMIT"
+	sqlRollback  = "ROLLBACK"
+	sqlSave      = "SAVEPOINT piece"
+	sqlRelease   = "RELEASE piece"
+	sqlUndo      = "ROLLBACK TO piece"
+	sqlSynced    = "PRAGMA synchronous = FULL"
+	sqlUnsynced  = "PRAGMA synchronous = NORMAL"
+	sqlForeign   = "PRAGMA data_version" // another number after another process wrote
+	sqlClaim     = "PRAGMA application_id = " + "0x6a6b6c6e"
+	sqlIsOurs    = "PRAGMA application_id"
+	sqlHasTables = "SELECT count(*) FROM sqlite_schema"
+)
+
+func migrationFiles() (fs.FS, error) { return fs.Sub(migrations, "migrations/sqlite") }
+
+// dsn names the file to the driver, with the settings that each connection needs.
+func dsn(path string, writer bool) string {
+	q := url.Values{}
+	add := func(pragma string) { q.Add("_pragma", pragma) }
+	add("busy_timeout(" + strconv.Itoa(busyMS) + ")")
+	add("foreign_keys(1)")
+	if writer {
+		add("journal_mode(WAL)")
+		add("synchronous(NORMAL)")
+		add("wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")")
+		add("journal_size_limit(" + strconv.Itoa(16*checkpointPages*4096) + ")")
+		add("secure_delete(1)")
+		add("cache_size(-8000)")
+		q.Set("_txlock", "immediate")
+	} else {
+		q.Set("mode", "ro")
+	}
+	q.Set("_dqs", "0")
+	q.Set("_defensive", "1")
+	q.Set("_error_rc", "1")
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // a Windows drive
+	}
+	u := url.URL{Scheme: "file", Path: p, RawQuery: q.Encode()}
+	return u.String()
+}
+
+func openPool(path string, writer bool) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite", dsn(path, writer))
+	if err != nil {
+		return nil, err
+	}
+	n := readers
+	if writer {
+		n = 1
+	}
+	pool.SetMaxOpenConns(n)
+	pool.SetMaxIdleConns(n)
+	return pool, nil
+}
+
+// belongs reports whether the file is ours, or empty and may become ours. It changes nothing.
+func belongs(ctx context.Context, pool *sql.DB) (bool, error) {
+	tx, err := pool.BeginTx(ctx, nil) // one view for both questions
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var id, tables int64
+	if err := tx.QueryRowContext(ctx, sqlIsOurs).Scan(&id); err != nil {
+		return false, err
+	}
+	if err := tx.QueryRowContext(ctx, sqlHasTables).Scan(&tables); err != nil {
+		return false, err
+	}
+	return id == applicationID || id == 0 && tables == 0, nil
+}
+
+// fault gives a database's error the kind and the sentence that a person can act on. An ended context stays what it
+// is, and so does an [jackline.Error].
+func fault(op string, err error) error {
+	var have *jackline.Error
+	if err == nil || errors.As(err, &have) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return jackline.E(op, jackline.Internal, err, "Jackline's database failed; its log says how.")
+	}
+	kind, say := jackline.Internal, "Jackline's database failed; its log says how."
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		kind, say = jackline.Unavailable, "Another Jackline process is using the database and did not let go of it in time; try again."
+	case sqlite3.SQLITE_FULL:
+		kind, say = jackline.Unavailable, "The disk that holds Jackline's data is full: make room, then try again."
+	case sqlite3.SQLITE_READONLY:
+		kind, say = jackline.Unavailable, "Jackline's database cannot be written: the file or its disk is read-only. Give this user the right to write it."
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		kind, say = jackline.Unavailable, "Jackline's database cannot be opened: check that the data folder exists and that this user may write in it."
+	case sqlite3.SQLITE_IOERR:
+		kind, say = jackline.Unavailable, "The disk that holds Jackline's data reports errors: check the disk and that it is not full."
+	case sqlite3.SQLITE_CORRUPT:
+		say = "Jackline's database is damaged: stop Jackline, keep a copy of the data folder, and restore a backup."
+	case sqlite3.SQLITE_NOTADB:
+		kind, say = jackline.Conflict, "The file jackline.db in the data folder is not a database: move it away, or restore a backup."
+	}
+	return jackline.E(op, kind, err, "%s", say)
+}
+
+// isDuplicate reports whether err says that a row with this key exists.
+func isDuplicate(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// sqlSessionHas is true for a session s in which a word occurs: in its title, in a prompt or in an answer. It takes
+// the word twice, as searchWord writes it.
+const sqlSessionHas = `(s.num IN (SELECT rowid FROM title_words WHERE title_words MATCH ?)
+	OR s.id IN (SELECT t.session FROM turns t WHERE t.num IN (SELECT rowid FROM turn_words WHERE turn_words MATCH ?)))`
+
+// maxSearchWords bounds the work of one search.
+const maxSearchWords = 8
+
+// searchWords takes what a person typed apart into words, each as the index wants it. Nothing that a person can
+// type is syntax there: a word is letters and digits within quotes, and matches what begins with it.
+func searchWords(text string) []string {
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	if len(words) > maxSearchWords {
+		words = words[:maxSearchWords]
+	}
+	for i, w := range words {
+		words[i] = `"` + w + `"*`
+	}
+	return words
+}

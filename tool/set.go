@@ -1,0 +1,90 @@
+package tool
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// A Set is the tools that exist for somebody: a fixed list in which no two answer to one name.
+type Set struct {
+	tools []Tool
+	names map[string]int // folded names and aliases → index
+}
+
+// NewSet makes a set. A name or alias that is taken twice is an error.
+func NewSet(tools ...Tool) (*Set, error) {
+	s := &Set{names: make(map[string]int)}
+	for _, t := range tools {
+		for _, n := range append([]string{t.facts.Name}, t.facts.Aliases...) {
+			if at, taken := s.names[fold(n)]; taken && s.tools[at].facts.Name != t.facts.Name {
+				return nil, jackline.E("tool.NewSet", jackline.Conflict, nil,
+					"The tools %s and %s both answer to %q.", s.tools[at].facts.Name, t.facts.Name, n)
+			} else if taken && n == t.facts.Name {
+				return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tool %s is listed twice.", n)
+			}
+			s.names[fold(n)] = len(s.tools)
+		}
+		s.tools = append(s.tools, t)
+	}
+	return s, nil
+}
+
+// fold makes names comparable as models confuse them: without case and separators.
+func fold(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// Lookup finds a tool by its name or one of its aliases, without regard to case and separators.
+func (s *Set) Lookup(name string) (Tool, bool) {
+	i, ok := s.names[fold(name)]
+	if !ok {
+		return Tool{}, false
+	}
+	return s.tools[i], true
+}
+
+// All yields the tools in the order in which they were listed.
+func (s *Set) All() iter.Seq[Tool] {
+	return func(yield func(Tool) bool) {
+		for _, t := range s.tools {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Names are the names of all tools, in order.
+func (s *Set) Names() []string {
+	names := make([]string, 0, len(s.tools))
+	for _, t := range s.tools {
+		names = append(names, t.facts.Name)
+	}
+	return names
+}
+
+// Only is the set of those of its tools that are named.
+func (s *Set) Only(names ...string) (*Set, error) {
+	var some []Tool
+	for _, n := range names {
+		t, ok := s.Lookup(n)
+		if !ok {
+			return nil, fmt.Errorf("tool: no tool is called %q", n)
+		}
+		some = append(some, t)
+	}
+	return NewSet(some...)
+}
+
+// pager is the name of the tool that pages through cut results, or "".
+func (s *Set) pager() string {
+	for _, t := range s.tools {
+		if t.facts.Pager {
+			return t.facts.Name
+		}
+	}
+	return ""
+}

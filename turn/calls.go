@@ -1,0 +1,251 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/tool"
+)
+
+// settle takes the calls of the last step to their outcomes, in order. It waits when one of them waits for a
+// person; the calls after it then come as far as their own questions, and no further.
+func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
+	begun := false
+	for k := range r.prior {
+		if r.prior[k].State == jackline.CallEnded {
+			continue
+		}
+		begun = true
+		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone})
+		if err != nil {
+			if jackline.KindOf(err) == jackline.Conflict {
+				return false, &over{status: jackline.StepLimit, reason: jackline.Say(err)}, nil
+			}
+			return false, nil, err
+		}
+		r.prior[k] = d.Call
+		r.rows[d.Call.ID] = d.Call
+		if d.Wait != "" || d.Held {
+			waits = true
+			continue
+		}
+		r.s.Labels.Tainted = r.s.Labels.Tainted || d.Labels.Tainted
+		r.s.Labels.Private = r.s.Labels.Private || d.Labels.Private
+		if r.t.Options.OnAsk == jackline.AskFail && (d.Asked || d.Hard) {
+			kind := "ask"
+			if d.Hard {
+				kind = "refused"
+			}
+			return false, &over{status: jackline.Failed, reason: d.Call.Title + ": " + d.Call.Reason, err: &jackline.Problem{Kind: kind, Text: d.Call.Reason}}, nil
+		}
+		r.describeFound(d.Found)
+	}
+	if waits {
+		r.t.Status = jackline.Waiting
+		r.t.Progress.SpentMS = r.running()
+		r.began = time.Now()
+		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Waiting})
+	}
+	r.results()
+	if begun {
+		r.guard(ctx)
+	}
+	return false, nil, nil
+}
+
+// results puts the outcomes of ended calls that the history does not have yet into the pending history. The history of a turn
+// that was interrupted is made whole the same way.
+func (r *run) results() {
+	have := map[jackline.CallID]bool{}
+	for _, list := range [][]jackline.Item{r.items, r.pending} {
+		for _, it := range list {
+			if it.Role == jackline.ItemResult {
+				have[it.Call] = true
+			}
+		}
+	}
+	var add []jackline.Item
+	for _, c := range r.prior {
+		if c.State == jackline.CallEnded && !have[c.ID] {
+			add = append(add, jackline.Item{Turn: r.t.ID, Role: jackline.ItemResult, Call: c.ID})
+		}
+	}
+	// Results come before the notes that speak of them.
+	r.pending = append(add, r.pending...)
+}
+
+// cancelOpen ends the calls that have no outcome, and the questions about them.
+func (r *run) cancelOpen(ctx context.Context) error {
+	rec := jackline.Record{}
+	var bodies []jackline.Body
+	for k, c := range r.prior {
+		if c.State == jackline.CallEnded {
+			continue
+		}
+		c.Outcome, c.Text, c.Source = jackline.Cancelled, tool.CancelText, jackline.Ours
+		if c.State == jackline.CallStarted && c.Acts {
+			c.Outcome = jackline.Unknown
+			c.Text = tool.UnknownText
+		}
+		c.State = jackline.CallEnded
+		r.prior[k], r.rows[c.ID] = c, c
+		rec.Calls = append(rec.Calls, c)
+		bodies = append(bodies, jackline.ToolResult{
+			Call: c.ID, Name: c.Name, Outcome: c.Outcome, Text: c.Text, Label: c.Source, View: jackline.View{Shape: jackline.ViewText, Text: c.Text},
+		})
+	}
+	if len(rec.Calls) == 0 {
+		return nil
+	}
+	if err := r.e.Desk.Withdraw(ctx, r.o, r.s.ID, r.t.ID); err != nil {
+		return err
+	}
+	return r.append(ctx, rec, bodies...)
+}
+
+// actor is who this turn's calls run for.
+func (r *run) actor() jackline.Actor {
+	a := jackline.Actor{Owner: r.o, Admin: r.o == jackline.Local, Session: r.s, Turn: r.t, Source: jackline.FromModel}
+	if r.t.Depth > 0 {
+		a.Source = jackline.FromAgent
+	}
+	return a
+}
+
+// guard looks for a loop in the step that has just been settled: the same call with the same result, and no other
+// effect in between. The second is told so, the third ends the turn after one more round without tools.
+func (r *run) guard(ctx context.Context) {
+	step := r.t.Progress.Step
+	if n := r.t.Progress.Dropped; n > 0 {
+		r.t.Progress.Dropped = 0
+		r.note(fmt.Sprintf("Only the first %d calls of the last step were taken, %d more were dropped. Make them again if they are still needed.", r.callsPerStep(), n))
+	}
+	worst := 0
+	var what jackline.Call
+	for k, c := range r.prior {
+		if c.Step != step || r.finalTool(c.Name) {
+			continue
+		}
+		same := 0
+		for j := k - 1; j >= 0; j-- {
+			p := r.prior[j]
+			equal := p.Name == c.Name && string(p.Args) == string(c.Args)
+			if equal && p.Outcome == c.Outcome && p.Text == c.Text {
+				same++
+			} else if p.Acts && p.Outcome == jackline.OK {
+				break // something else has happened since
+			}
+		}
+		if same > worst {
+			worst, what = same, c
+		}
+		if c.Outcome == jackline.Errored && c.Cut && c.Acts {
+			if r.t.Progress.CutRetry {
+				r.trip(ctx, "The model's calls kept being cut off before they were whole.")
+				return
+			}
+			r.t.Progress.CutRetry = true
+		}
+	}
+	switch {
+	case worst >= 2:
+		r.trip(ctx, "The model made the same call three times and got the same result: "+what.Title+".")
+	case worst == 1:
+		r.note("You have made exactly this call before, with the same result: " + what.Title + ". Use what you have, or do something else.")
+	}
+}
+
+// trip ends the turn after one last round without tools.
+func (r *run) trip(ctx context.Context, why string) {
+	if r.t.Progress.Salvage {
+		return
+	}
+	r.t.Progress.Salvage, r.t.Progress.Guard = true, why
+	if err := r.append(ctx, jackline.Record{Turn: &r.t}, jackline.LoopGuard{Reason: why}); err != nil {
+		r.report(err)
+	}
+}
+
+func (r *run) finalTool(name string) bool {
+	t, ok := r.gate.Tools.Lookup(name)
+	return ok && t.Facts().Final
+}
+
+// note tells the model something in the program's own words.
+func (r *run) note(text string) {
+	r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: text})
+}
+
+var emptySteer = map[string]json.RawMessage{SteerKey: json.RawMessage("null")}
+
+// steered takes the words that wait under [SteerKey].
+func (r *run) steered(ctx context.Context) ([]string, error) {
+	if r.looked && (r.ctl.Steered == nil || !r.ctl.Steered()) {
+		return nil, nil
+	}
+	r.looked = true
+	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, SteerKey)
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	var words []string
+	if err := json.Unmarshal(raw, &words); err != nil {
+		r.report(err)
+		return nil, nil
+	}
+	return words, nil
+}
+
+// briefArgs is an event's copy of arguments: the long strings are cut.
+func briefArgs(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= jackline.EventTextLimit {
+		return raw
+	}
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return json.RawMessage(`{}`)
+	}
+	var cut func(any) any
+	cut = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return jackline.Brief(v)
+		case map[string]any:
+			for k := range v {
+				v[k] = cut(v[k])
+			}
+		case []any:
+			for k := range v {
+				v[k] = cut(v[k])
+			}
+		}
+		return v
+	}
+	b, err := json.Marshal(cut(v))
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return b
+}
+
+// titleOf is a session's name: the first words of its first prompt.
+func titleOf(prompt string) string {
+	words := strings.Fields(prompt)
+	title := ""
+	for _, w := range words {
+		if len([]rune(title))+len([]rune(w)) > 60 {
+			title += "…"
+			break
+		}
+		title += " " + w
+	}
+	title = strings.TrimSpace(title)
+	if title == "" || title == "…" {
+		return "New chat"
+	}
+	return title
+}

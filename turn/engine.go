@@ -1,0 +1,414 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/tool"
+)
+
+// An Engine runs turns. It is fixed once the first one runs, and safe for use by several goroutines, one for each turn.
+type Engine struct {
+	Journal  Journal
+	Desk     Desk
+	Models   func(context.Context, jackline.Session) (Models, error)
+	Gate     func(jackline.Session) (*tool.Gate, error)
+	Settings func(context.Context, jackline.Owner) (jackline.AgentSettings, error)
+	Errors   *slog.Logger // gets the causes that nobody else may see
+
+	mu    sync.Mutex
+	ratio map[string]float64 // model name → tokens counted per token estimated
+}
+
+// Desk is what the engine needs of the approval desk.
+type Desk interface {
+	// Withdraw closes the turn's open rows as cancelled.
+	Withdraw(context.Context, jackline.Owner, jackline.SessionID, jackline.TurnID) error
+}
+
+// Models are the two ways to the one model of a session.
+type Models struct {
+	Main model.Model // speaks calls, natively or through the reader of text
+	Raw  model.Model // without tools: side generations, which never show in an answer
+	Mode string      // native or text, for whoever watches
+}
+
+// The loop's limits.
+const (
+	// DefaultSteps is how many model requests a turn may take unless somebody says otherwise.
+	DefaultSteps = 6
+	// MaxSteps is the most that a person may set.
+	MaxSteps = 2000
+	// callsText and callsNative bound the calls of one step: a model that writes calls as text and goes on
+	// writing is usually making the results up.
+	callsText   = 3
+	callsNative = 16
+	// retriesPerTurn bounds how often an unreadable call is sent back, beside once per streak.
+	retriesPerTurn = 3
+	// announcements bounds the reminders to do what was announced.
+	announcements = 2
+	// textEvery is how often live text is made durable.
+	textEvery = 50 * time.Millisecond
+)
+
+// A run is one stretch of a turn: from Run's begin to its end.
+type run struct {
+	e      *Engine
+	o      jackline.Owner
+	ctl    Control
+	s      jackline.Session
+	t      jackline.Turn
+	gate   *tool.Gate
+	m      Models
+	set    jackline.AgentSettings
+	zone   *time.Location
+	began  time.Time
+	looked bool // for words that steer
+
+	items   []jackline.Item                   // the model history as stored
+	pending []jackline.Item                   // what the next record appends to it
+	rows    map[jackline.CallID]jackline.Call // every call that the history names
+	prior   []jackline.Call                   // this turn's calls, in order
+
+	offered, known []model.Tool
+	found          map[string]bool // tools that were described to the model on the way
+}
+
+// over is a turn's end: how and why.
+type over struct {
+	status jackline.Status
+	answer string
+	reason string
+	err    *jackline.Problem
+}
+
+// Run implements [Runner].
+func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (jackline.Turn, error) {
+	r, err := e.load(ctx, o, id, c)
+	if err != nil {
+		return jackline.Turn{}, err
+	}
+	if r.t.Status.Over() {
+		return r.t, nil
+	}
+	if err := r.begin(ctx); err != nil {
+		if errors.Is(err, errEnded) {
+			err = nil
+		}
+		return r.t, err
+	}
+	end, err := r.loop(ctx)
+	if err != nil {
+		cause := context.Cause(ctx)
+		switch {
+		case errors.Is(cause, ErrStopped):
+			end = &over{status: jackline.Stopped, reason: "Stopped."}
+		case ctx.Err() != nil:
+			return r.t, cause
+		case jackline.KindOf(err) == jackline.Internal:
+			return r.t, err
+		default:
+			end = &over{status: jackline.Failed, reason: jackline.Say(err), err: jackline.ProblemOf(err)}
+		}
+		r.report(err)
+	}
+	if end == nil {
+		return r.t, nil // it waits
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := r.cancelOpen(ctx); err != nil {
+		return r.t, err
+	}
+	return r.t, r.end(ctx, *end)
+}
+
+// loop takes steps until the turn ends (an over), waits (nil), or cannot go on (an error).
+func (r *run) loop(ctx context.Context) (*over, error) {
+	for {
+		waits, end, err := r.settle(ctx)
+		if waits || end != nil || err != nil {
+			return end, err
+		}
+		if err := r.steer(ctx); err != nil {
+			return nil, err
+		}
+		if end := r.spent(); end != nil {
+			return end, nil
+		}
+		last := r.t.Progress.Step+1 >= r.maxSteps() || r.t.Progress.Salvage
+		r.notes(last)
+		reply, err := r.ask(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		if end, err := r.take(ctx, reply, last); end != nil || err != nil {
+			return end, err
+		}
+	}
+}
+
+// load reads what the log knows of a turn.
+func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
+	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, zone: time.UTC}
+	var err error
+	if r.t, err = e.Journal.Turn(ctx, o, id); err != nil {
+		return nil, err
+	}
+	if r.s, err = e.Journal.Session(ctx, o, r.t.Session); err != nil {
+		return nil, err
+	}
+	if r.gate, err = e.Gate(r.s); err != nil {
+		return nil, err
+	}
+	if r.set, err = e.Settings(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.items, err = e.Journal.History(ctx, o, r.s.ID); err != nil {
+		return nil, err
+	}
+	seen := map[jackline.TurnID]bool{}
+	for _, it := range append([]jackline.Item{{Turn: id, Role: jackline.ItemAssistant}}, r.items...) {
+		if seen[it.Turn] || it.Turn == "" || it.Role != jackline.ItemAssistant {
+			continue
+		}
+		seen[it.Turn] = true
+		calls, err := e.Journal.Calls(ctx, o, it.Turn)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range calls {
+			r.rows[c.ID] = c
+		}
+		if it.Turn == id {
+			r.prior = calls
+		}
+	}
+	if z, err := time.LoadLocation(r.t.Options.TZ); err == nil && r.t.Options.TZ != "" {
+		r.zone = z
+	}
+	return r, nil
+}
+
+// begin opens a queued turn, or says that a waiting one runs again, and finds its model.
+func (r *run) begin(ctx context.Context) error {
+	models, err := r.e.Models(ctx, r.s)
+	if err == nil {
+		r.m, err = models, fitsWindow(models.Main.Info())
+	}
+	if err != nil {
+		// The turn never came to a model: it is on record as begun and failed.
+		if r.t.Status == jackline.Queued {
+			if err := r.open(ctx); err != nil {
+				return err
+			}
+		}
+		r.report(err)
+		if err := r.end(ctx, over{status: jackline.Failed, reason: jackline.Say(err), err: jackline.ProblemOf(err)}); err != nil {
+			return err
+		}
+		return errEnded
+	}
+	r.offer()
+	switch r.t.Status {
+	case jackline.Queued:
+		return r.open(ctx)
+	case jackline.Waiting:
+		r.t.Status = jackline.Running
+		return r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Running})
+	default:
+		return nil
+	}
+}
+
+// errEnded says that begin has ended the turn already.
+var errEnded = errors.New("turn: ended before it began")
+
+// open writes the beginning of a turn.
+func (r *run) open(ctx context.Context) error {
+	said := r.directives()
+	r.t.Status, r.t.Started = jackline.Running, time.Now().UTC()
+	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: r.promptText()}
+	rec := jackline.Record{Turn: &r.t, Items: []jackline.Item{item}}
+	if r.s.Title == "" {
+		rec.Title = titleOf(r.t.Prompt)
+		r.s.Title = rec.Title
+	}
+	bodies := []jackline.Body{jackline.TurnStart{
+		Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk,
+	}}
+	if r.m.Main != nil {
+		info := r.m.Main.Info()
+		p := jackline.Prep{
+			Window: info.Window, Assumed: info.Assumed, Budget: info.Window - reserve(info.Window), Tools: []string{},
+			ToolMode: r.m.Mode, MaxSteps: r.maxSteps(),
+		}
+		for _, t := range r.offered {
+			p.Tools = append(p.Tools, t.Name)
+		}
+		bodies = append(bodies, p)
+	}
+	if said != "" {
+		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: said})
+	}
+	if err := r.append(ctx, rec, bodies...); err != nil {
+		return err
+	}
+	r.items = append(r.items, item)
+	return nil
+}
+
+// append writes a record of this session.
+func (r *run) append(ctx context.Context, rec jackline.Record, bodies ...jackline.Body) error {
+	rec.Session = r.s.ID
+	for _, b := range bodies {
+		ev := jackline.NewEvent(r.s.ID, r.t.ID, b)
+		ev.Parent = r.t.Parent
+		rec.Events = append(rec.Events, ev)
+	}
+	_, err := r.e.Journal.Append(ctx, r.o, rec)
+	return err
+}
+
+// maxSteps is how many requests this turn may take.
+func (r *run) maxSteps() int {
+	n := r.t.Options.MaxSteps
+	if n <= 0 {
+		n = r.set.MaxSteps
+	}
+	if n <= 0 {
+		n = DefaultSteps
+	}
+	return min(n, MaxSteps)
+}
+
+// callsPerStep is how many calls one step may make.
+func (r *run) callsPerStep() int {
+	switch {
+	case r.set.CallsPerStep > 0:
+		return r.set.CallsPerStep
+	case r.m.Mode == "native":
+		return callsNative
+	default:
+		return callsText
+	}
+}
+
+// spent ends a turn that has used up its tokens or its time.
+func (r *run) spent() *over {
+	tokens, ms := r.t.Options.MaxTokens, r.t.Options.MaxTimeMS
+	if tokens <= 0 {
+		tokens = r.set.MaxTokens
+	}
+	if ms <= 0 {
+		ms = int64(r.set.MaxTime) * 1000
+	}
+	used := r.t.Usage.Prompt + r.t.Usage.Completion
+	switch {
+	case tokens > 0 && used >= tokens:
+		return &over{status: jackline.StepLimit, reason: fmt.Sprintf("The turn used %d tokens; its limit is %d.", used, tokens)}
+	case ms > 0 && r.running() >= ms:
+		return &over{status: jackline.StepLimit, reason: fmt.Sprintf("The turn ran for %d seconds; its limit is %d.", r.running()/1000, ms/1000)}
+	}
+	return nil
+}
+
+// running is how many milliseconds the turn has run, waiting not counted.
+func (r *run) running() int64 { return r.t.Progress.SpentMS + time.Since(r.began).Milliseconds() }
+
+// steer delivers words that came for this turn while it ran.
+func (r *run) steer(ctx context.Context) error {
+	words, err := r.steered(ctx)
+	if err != nil || len(words) == 0 {
+		return err
+	}
+	var bodies []jackline.Body
+	items := r.pending
+	for _, w := range words {
+		items = append(items, jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: w})
+		bodies = append(bodies, jackline.Steered{Text: jackline.Brief(w)})
+	}
+	// New words from the owner are a new start: reminders and guards begin again.
+	r.t.Progress.Announced, r.t.Progress.Streak, r.t.Progress.Nudged, r.t.Progress.Thought = 0, 0, false, false
+	rec := jackline.Record{Turn: &r.t, Items: items, State: emptySteer}
+	if err := r.append(ctx, rec, bodies...); err != nil {
+		return err
+	}
+	r.items, r.pending = append(r.items, items...), nil
+	return nil
+}
+
+// end writes the end of the turn, with what it did and what it was denied.
+func (r *run) end(ctx context.Context, end over) error {
+	r.results()
+	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
+	r.t.Progress.SpentMS = r.running()
+	body := jackline.TurnEnd{
+		Status: end.status, Answer: jackline.Brief(end.answer), Reason: end.reason, ToolCalls: len(r.prior), Skills: []string{}, Usage: r.t.Usage,
+		Denied: []jackline.DeniedAs{}, Changes: changes(r.prior), Error: end.err,
+	}
+	for _, c := range r.prior {
+		if c.Outcome == jackline.Denied || c.Outcome == jackline.Expired {
+			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
+		}
+	}
+	items := r.pending
+	r.items, r.pending = append(r.items, items...), nil
+	return r.append(ctx, jackline.Record{Turn: &r.t, Items: items, State: emptySteer}, body)
+}
+
+// changes sums up what a turn's calls did to files: one line a file, in the order in which they were first touched.
+func changes(calls []jackline.Call) []jackline.Change {
+	sum := []jackline.Change{}
+	at := map[string]int{}
+	for _, c := range calls {
+		for _, ch := range c.Changes {
+			k, ok := at[ch.Path]
+			if !ok {
+				at[ch.Path] = len(sum)
+				sum = append(sum, ch)
+				continue
+			}
+			sum[k].Added += ch.Added
+			sum[k].Gone += ch.Gone
+			if sum[k].Change == "edit" || ch.Change == "delete" {
+				sum[k].Change = ch.Change
+			}
+		}
+	}
+	return sum
+}
+
+// report logs the cause of what went wrong.
+func (r *run) report(err error) {
+	if r.e.Errors != nil {
+		r.e.Errors.Warn("turn", "turn", r.t.ID, "err", err)
+	}
+}
+
+// Finish implements [Runner].
+func (e *Engine) Finish(ctx context.Context, o jackline.Owner, id jackline.TurnID, s jackline.Status, reason string) (jackline.Turn, error) {
+	r, err := e.load(ctx, o, id, Control{})
+	if err != nil {
+		return jackline.Turn{}, err
+	}
+	if r.t.Status.Over() {
+		return r.t, nil
+	}
+	if r.t.Status == jackline.Queued {
+		// It never began: its prompt is not part of the conversation.
+		r.t.Status, r.t.Reason, r.t.Ended = s, reason, time.Now().UTC()
+		return r.t, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnEnd{
+			Status: s, Reason: reason, Skills: []string{}, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{},
+		})
+	}
+	if err := r.cancelOpen(ctx); err != nil {
+		return r.t, err
+	}
+	return r.t, r.end(ctx, over{status: s, reason: reason})
+}

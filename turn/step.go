@@ -1,0 +1,250 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model"
+)
+
+// A reply is one answer of the model, whole.
+type reply struct {
+	text    strings.Builder
+	thought strings.Builder
+	calls   []model.Call
+	garbled model.Garbled
+	finish  model.Finish
+	usage   model.Usage
+	counted bool // the engine gave usage
+	chars   int  // size of the request
+
+	textDone, thoughtDone int // how much is in the log already
+	first, total          time.Duration
+}
+
+// ask makes one model request, shows what comes as it comes, and keeps the log no more than textEvery behind.
+func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
+	req, err := r.fit(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	rep := &reply{chars: r.m.Main.Size(req)}
+	sent, flushed := time.Now(), time.Now()
+	for chunk, err := range r.m.Main.Stream(ctx, req) {
+		if err != nil {
+			r.keep(rep)
+			return nil, err
+		}
+		if rep.first == 0 {
+			rep.first = time.Since(sent)
+		}
+		switch {
+		case chunk.Text != "":
+			rep.text.WriteString(chunk.Text)
+			r.live(jackline.TextDelta{Text: chunk.Text})
+		case chunk.Thought != "":
+			rep.thought.WriteString(chunk.Thought)
+			r.live(jackline.ThoughtDelta{Text: chunk.Thought})
+		case chunk.Preview != "":
+			r.live(jackline.ToolPreview{Name: chunk.Preview})
+		case chunk.Call != nil:
+			rep.calls = append(rep.calls, *chunk.Call)
+		case chunk.Garbled != "":
+			rep.garbled = chunk.Garbled
+		}
+		if chunk.Usage != nil {
+			rep.usage, rep.counted = *chunk.Usage, true
+		}
+		if chunk.Finish != "" {
+			rep.finish = chunk.Finish
+		}
+		if time.Since(flushed) >= textEvery {
+			if err := r.append(ctx, jackline.Record{}, rep.unlogged()...); err != nil {
+				return nil, err
+			}
+			flushed = time.Now()
+		}
+	}
+	rep.total = time.Since(sent)
+	if err := ctx.Err(); err != nil {
+		r.keep(rep)
+		return nil, err
+	}
+	if !rep.counted {
+		rep.usage = model.Usage{Prompt: r.e.tokens(r.m.Main.Info().Name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
+	} else {
+		r.e.calibrate(r.m.Main.Info().Name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+	}
+	return rep, nil
+}
+
+// keep holds on to the words of a reply that broke off: they are part of the conversation and of the turn's answer.
+func (r *run) keep(rep *reply) {
+	if text := strings.TrimSpace(rep.text.String()); text != "" {
+		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
+		r.t.Answer = text
+	}
+}
+
+// unlogged is the text since the last record, as events.
+func (rep *reply) unlogged() []jackline.Body {
+	var bodies []jackline.Body
+	if s := rep.thought.String()[rep.thoughtDone:]; s != "" {
+		bodies = append(bodies, jackline.Thought{Text: s})
+		rep.thoughtDone = rep.thought.Len()
+	}
+	if s := rep.text.String()[rep.textDone:]; s != "" {
+		bodies = append(bodies, jackline.Text{Text: s})
+		rep.textDone = rep.text.Len()
+	}
+	return bodies
+}
+
+func (r *run) live(b jackline.Body) {
+	ev := jackline.NewEvent(r.s.ID, r.t.ID, b)
+	ev.Parent = r.t.Parent
+	r.e.Journal.Live(r.o, ev)
+}
+
+// take decides what a reply is: calls to make, something to send back, or the answer. It writes the step.
+func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
+	text := strings.TrimSpace(rep.text.String())
+	p := &r.t.Progress
+	p.Step++
+	r.t.Usage.Steps = p.Step
+	r.t.Usage.Prompt += rep.usage.Prompt
+	r.t.Usage.Cached += rep.usage.Cached
+	r.t.Usage.Completion += rep.usage.Completion
+
+	calling := len(rep.calls) > 0
+	if last {
+		return r.takeLast(ctx, rep, text, calling || rep.garbled != "")
+	}
+	if calling {
+		p.Streak = 0
+		return nil, r.takeCalls(ctx, rep, text)
+	}
+	if rep.garbled != "" {
+		if p.Streak == 0 && p.Retries < retriesPerTurn {
+			p.Streak++
+			p.Retries++
+			said := text
+			if said == "" {
+				said = "(a tool call that could not be read)"
+			}
+			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names()))
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += "I tried to use a tool, but could not write the call in a form that can be read."
+		return &over{status: jackline.Done, answer: text, reason: "A tool call could not be read."}, r.record(ctx, rep, "answer", text, jackline.Record{})
+	}
+	p.Streak = 0
+	if kind, note := r.nudge(text, rep.thought.Len() > 0); note != "" {
+		said := text
+		if said == "" {
+			said = "(nothing)"
+		}
+		return nil, r.sendBack(ctx, rep, said, kind, note)
+	}
+	if text == "" {
+		err := jackline.E("turn.take", jackline.Unavailable, nil,
+			"The model returned nothing, twice. Try another model, or a larger window; `jackline run --tool-mode text` helps where a model's own tool calls are broken.")
+		return nil, joinRecord(r.record(ctx, rep, "answer", "", jackline.Record{}), err)
+	}
+	return &over{status: jackline.Done, answer: text}, r.record(ctx, rep, "answer", text, jackline.Record{})
+}
+
+func joinRecord(write, err error) error {
+	if write != nil {
+		return write
+	}
+	return err
+}
+
+// takeLast ends the turn with its last reply: in words it is the answer, a call is dropped.
+func (r *run) takeLast(ctx context.Context, rep *reply, text string, called bool) (*over, error) {
+	p := r.t.Progress
+	end := &over{status: jackline.Done, answer: text}
+	switch {
+	case p.Salvage && !called && text != "":
+		end.reason = p.Guard
+	case p.Salvage:
+		end.status, end.reason = jackline.Failed, p.Guard
+	case called || text == "":
+		end.status = jackline.StepLimit
+		end.reason = fmt.Sprintf("The turn reached its limit of %d steps.", r.maxSteps())
+	}
+	if text == "" {
+		end.answer = "I could not finish this within the steps I was given."
+		if p.Salvage {
+			end.answer = "I stopped because I was repeating myself without getting anywhere."
+		}
+	}
+	return end, r.record(ctx, rep, "answer", end.answer, jackline.Record{})
+}
+
+// takeCalls writes a step that asks for tools: the calls are on record before any of them is judged.
+func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
+	dropped := 0
+	if most := r.callsPerStep(); len(rep.calls) > most {
+		dropped = len(rep.calls) - most
+		rep.calls = rep.calls[:most]
+	}
+	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text}
+	rec := jackline.Record{}
+	var bodies []jackline.Body
+	var using strings.Builder
+	for i, mc := range rep.calls {
+		name, title, icon, acts := r.gate.Describe(mc.Name, mc.Args)
+		c := jackline.Call{
+			ID: jackline.NewID[jackline.CallID]("c_"), Session: r.s.ID, Turn: r.t.ID, Step: r.t.Progress.Step, Index: i, Native: mc.ID,
+			Asked: mc.Name, Name: name, Args: mc.Args, State: jackline.CallNew, Title: title, Acts: acts,
+			// Only the last call of a reply can have been cut by the limit on tokens.
+			Cut: mc.Cut || rep.finish == model.Length && dropped == 0 && i == len(rep.calls)-1,
+		}
+		item.Calls = append(item.Calls, c.ID)
+		rec.Calls = append(rec.Calls, c)
+		r.rows[c.ID] = c
+		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: title, Kind: icon, Args: briefArgs(mc.Args), Step: c.Step})
+		fmt.Fprintf(&using, "\nUsing `%s` %s", c.Name, jackline.Brief(string(mc.Args)))
+	}
+	r.t.Progress.Dropped = dropped
+	r.prior = append(r.prior, rec.Calls...)
+	r.t.Usage.Calls = len(r.prior)
+	r.pending = append(r.pending, item)
+	return r.record(ctx, rep, "tool", strings.TrimSpace(text+using.String()), rec, bodies...)
+}
+
+// sendBack keeps what the model said and tells it what is missing.
+func (r *run) sendBack(ctx context.Context, rep *reply, said, kind, note string) error {
+	r.pending = append(r.pending,
+		jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: said},
+		jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: note})
+	return r.record(ctx, rep, "tool", said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
+}
+
+// record writes a step: the text that is not yet in the log, the figures, the turn, and all history that is pending.
+func (r *run) record(ctx context.Context, rep *reply, kind, text string, rec jackline.Record, bodies ...jackline.Body) error {
+	if kind == "answer" && text != "" {
+		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
+	}
+	info := r.m.Main.Info()
+	all := append(rep.unlogged(),
+		jackline.Metrics{
+			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
+			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
+		},
+		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
+		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
+	rec.Turn, rec.Items = &r.t, r.pending
+	if err := r.append(ctx, rec, append(all, bodies...)...); err != nil {
+		return err
+	}
+	r.items, r.pending = append(r.items, r.pending...), nil
+	return nil
+}
