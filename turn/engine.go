@@ -76,8 +76,13 @@ type run struct {
 	rows    map[jackline.CallID]jackline.Call // every call that the history names
 	prior   []jackline.Call                   // this turn's calls, in order
 
+	written  []model.Message // the first rendered items, written out
+	rendered int
+	results  int // characters of the results among them
+
 	offered, known []model.Tool
-	found          map[string]bool // tools that were described to the model on the way
+	collected      map[jackline.CallID]bool // calls whose results are in the history
+	found          map[string]bool          // tools that were described to the model on the way
 }
 
 // over is a turn's end: how and why.
@@ -155,7 +160,7 @@ func (r *run) loop(ctx context.Context) (*over, error) {
 
 // load reads what the log knows of a turn.
 func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
-	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, zone: time.UTC}
+	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
 	var err error
 	if r.t, err = e.Journal.Turn(ctx, o, id); err != nil {
 		return nil, err
@@ -171,6 +176,11 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 	}
 	if r.items, err = e.Journal.History(ctx, o, r.s.ID); err != nil {
 		return nil, err
+	}
+	for _, it := range r.items {
+		if it.Role == jackline.ItemResult {
+			r.collected[it.Call] = true
+		}
 	}
 	seen := map[jackline.TurnID]bool{}
 	for _, it := range append([]jackline.Item{{Turn: id, Role: jackline.ItemAssistant}}, r.items...) {
@@ -345,7 +355,7 @@ func (r *run) steer(ctx context.Context) error {
 
 // end writes the end of the turn, with what it did and what it was denied.
 func (r *run) end(ctx context.Context, end over) error {
-	r.results()
+	r.collect()
 	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
 	r.t.Progress.SpentMS = r.running()
 	body := jackline.TurnEnd{
