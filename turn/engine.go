@@ -177,11 +177,6 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 	if r.items, err = e.Journal.History(ctx, o, r.s.ID); err != nil {
 		return nil, err
 	}
-	for _, it := range r.items {
-		if it.Role == jackline.ItemResult {
-			r.collected[it.Call] = true
-		}
-	}
 	seen := map[jackline.TurnID]bool{}
 	for _, it := range append([]jackline.Item{{Turn: id, Role: jackline.ItemAssistant}}, r.items...) {
 		if seen[it.Turn] || it.Turn == "" || it.Role != jackline.ItemAssistant {
@@ -197,6 +192,18 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 		}
 		if it.Turn == id {
 			r.prior = calls
+		}
+	}
+	// A call that a compaction took out of the history leaves no result behind either.
+	for _, c := range r.prior {
+		r.collected[c.ID] = true
+	}
+	for _, it := range r.items {
+		for _, id := range it.Calls {
+			r.collected[id] = false
+		}
+		if it.Role == jackline.ItemResult {
+			r.collected[it.Call] = true
 		}
 	}
 	if z, err := time.LoadLocation(r.t.Options.TZ); err == nil && r.t.Options.TZ != "" {
