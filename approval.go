@@ -35,6 +35,7 @@ type Approval struct {
 	Covers  string     `json:"covers,omitempty"`  // what a task or chat grant would cover, in words
 	Pattern string     `json:"pattern,omitempty"` // and as a pattern
 	Folder  string     `json:"folder"`            // where it runs: the workspace
+	Mode    Mode       `json:"mode"`              // the session's when it was asked: a grant holds in no stricter one
 	Undo    string     `json:"undo,omitempty"`    // what can be taken back
 	Ask     []Question `json:"questions,omitempty"`
 
@@ -94,6 +95,12 @@ type Question struct {
 	Text    string   `json:"text" doc:"the question"`
 	Options []string `json:"options,omitempty" doc:"answers to choose from"`
 	Many    bool     `json:"many,omitempty" doc:"several may be chosen"`
+}
+
+// A Card is what an approval shows besides its intent.
+type Card struct {
+	View      View
+	Questions []Question // it is a question row where there are any
 }
 
 // A Grant is a standing permission that an answer left.

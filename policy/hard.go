@@ -20,7 +20,7 @@ func (p *Policy) hard(i jackline.Intent, needs []need) []jackline.Decision {
 		all = append(all, d)
 	}
 	if p.off(i.Tool) {
-		all = append(all, refuse("disabled-tool", "The tool %s is switched off in the settings.", i.Tool))
+		all = append(all, refuse(jackline.RuleDisabled, "The tool %s is switched off in the settings.", i.Tool))
 	}
 	for _, n := range needs {
 		if d, ok := p.toggled(n); ok {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -29,7 +28,7 @@ func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Reco
 	if err != nil {
 		return nil, err
 	}
-	p := &piece{op: op, run: r.write, seqs: len(r.events), sync: rec.Sync}
+	p := &piece{op: op, run: r.write, sync: rec.Sync}
 	if n := len(r.events); n > 0 {
 		p.after = func() { d.hub.grew(owner, rec.Session, r.events[n-1].Seq) }
 	}
@@ -56,6 +55,7 @@ type record struct {
 	items     []jackline.Item
 
 	turn      []any
+	turnStep  []any
 	calls     [][]any
 	approvals []approvalRow
 	grants    [][]any
@@ -103,6 +103,7 @@ func (r *record) encodeRows(rec jackline.Record) error {
 			return err
 		}
 		r.turn = args
+		r.turnStep = []any{args[6], args[9], args[10], args[11], args[13], args[14], args[0], args[1], args[7], args[5], args[8]}
 	}
 	for _, c := range rec.Calls {
 		if err := r.belongs(&c.Session, nil); err != nil {
@@ -148,58 +149,60 @@ func validMode(m jackline.Mode) bool {
 	return known.UnmarshalText([]byte(m.String())) == nil
 }
 
-const sqlGrow = `UPDATE sessions SET last_id = last_id + ?, items = items + ?, updated = ? WHERE id = ? AND owner = ?
-	RETURNING last_id, items, gen`
+// touchEvery is how exact a session's time of change is. It is indexed, so to move it costs more than to write an
+// event.
+const touchEvery = time.Second
 
 // write runs within the writer's transaction.
 func (r *record) write(w *writer) error {
-	if err := r.writeSession(w); err != nil {
+	h, err := w.head(r.op, r.owner, r.session)
+	if err != nil {
 		return err
 	}
-	var lastID, items, gen int64
-	err := w.row(sqlGrow, len(r.events), len(r.compacted)+len(r.items), r.now, string(r.session), string(r.owner)).
-		Scan(&lastID, &items, &gen)
-	if errors.Is(err, sql.ErrNoRows) {
-		return absent(r.op, "session")
-	}
-	if err != nil {
+	if err := r.writeSession(w, &h); err != nil {
 		return err
 	}
 	if err := r.writeRows(w); err != nil {
 		return err
 	}
-	n := items - int64(len(r.compacted)+len(r.items))
-	for _, list := range [][]jackline.Item{r.compacted, r.items} {
-		for _, it := range list {
-			n++
-			if err := r.writeItem(w, gen, n, it); err != nil {
-				return err
-			}
-		}
+	if err := r.writeItems(w, &h); err != nil {
+		return err
 	}
-	id := lastID - int64(len(r.events))
-	for i := range r.events {
-		e := &r.events[i]
-		id++
-		e.ID, e.Seq = id, w.seq
-		w.seq++
-		if _, err := w.exec(sqlEvent, e.Seq, e.ID, string(r.owner), string(e.Session), string(e.Turn), string(e.Parent),
-			e.V, nanos(e.TS), e.Type, string(e.Data)); err != nil {
-			return err
-		}
+	if err := r.writeEvents(w, &h); err != nil {
+		return err
 	}
+	w.heads[r.session] = h // last: a piece that fails leaves what is known as it was
 	return nil
 }
 
-const sqlEvent = `INSERT INTO events (seq, id, owner, session, turn, parent, v, ts, type, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const sqlEvents = `INSERT INTO events (seq, id, owner, session, turn, parent, v, ts, type, data) VALUES `
+
+func (r *record) writeEvents(w *writer, h *head) (err error) {
+	args := make([]any, 0, 10*len(r.events))
+	for i := range r.events {
+		e := &r.events[i]
+		if e.Seq, err = w.nextSeq(); err != nil {
+			return err
+		}
+		h.id++
+		e.ID = h.id
+		args = append(args, e.Seq, e.ID, string(r.owner), string(e.Session), string(e.Turn), string(e.Parent),
+			e.V, nanos(e.TS), e.Type, string(e.Data))
+	}
+	return w.insert(sqlEvents, 10, args)
+}
 
 // writeSession changes what a record may change of its session. Most records change nothing.
-func (r *record) writeSession(w *writer) error {
+func (r *record) writeSession(w *writer, h *head) error {
 	set := func(what string, args ...any) error {
 		_, err := w.exec(`UPDATE sessions SET `+what+` WHERE id = ? AND owner = ?`, append(args, string(r.session), string(r.owner))...)
 		return err
 	}
 	var errs []error
+	if r.now > h.updated+int64(touchEvery) {
+		h.updated = r.now
+		errs = append(errs, set(`updated = ?`, r.now))
+	}
 	if r.title != "" {
 		errs = append(errs, set(`title = ?`, r.title))
 	}
@@ -210,7 +213,8 @@ func (r *record) writeSession(w *writer) error {
 		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, bit(r.labels.Tainted), bit(r.labels.Private)))
 	}
 	if r.newGen {
-		errs = append(errs, set(`gen = gen + 1`))
+		h.gen++
+		errs = append(errs, set(`gen = ?, gen_after = ?`, h.gen, h.item))
 	}
 	return errors.Join(errs...)
 }
@@ -218,8 +222,13 @@ func (r *record) writeSession(w *writer) error {
 // writeRows writes the rows that replace what they find.
 func (r *record) writeRows(w *writer) error {
 	if r.turn != nil {
-		if err := r.upsert(w, "turn", sqlTurn, r.turn); err != nil {
-			return err
+		if n, err := w.exec(sqlTurnStep, r.turnStep...); err != nil || n == 0 {
+			if err != nil {
+				return err
+			}
+			if err := r.upsert(w, "turn", sqlTurn, r.turn); err != nil {
+				return err
+			}
 		}
 	}
 	for _, args := range r.calls {
@@ -261,12 +270,18 @@ func (r *record) upsert(w *writer, what, query string, args []any) error {
 	return err
 }
 
-const sqlItem = `INSERT INTO items (session, gen, n, turn, role, calls, call, keep, sealed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const sqlItems = `INSERT INTO items (session, n, gen, turn, role, calls, call, keep, sealed) VALUES `
 
-func (r *record) writeItem(w *writer, gen, n int64, it jackline.Item) error {
-	_, err := w.exec(sqlItem, string(r.session), gen, n, string(it.Turn), string(it.Role), joinCalls(it.Calls), string(it.Call), it.Keep,
-		r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, n)...))
-	return err
+func (r *record) writeItems(w *writer, h *head) error {
+	args := make([]any, 0, 9*(len(r.compacted)+len(r.items)))
+	for _, list := range [][]jackline.Item{r.compacted, r.items} {
+		for _, it := range list {
+			h.item++
+			args = append(args, string(r.session), h.item, h.gen, string(it.Turn), string(it.Role), joinCalls(it.Calls),
+				string(it.Call), it.Keep, r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...))
+		}
+	}
+	return w.insert(sqlItems, 9, args)
 }
 
 func joinCalls(ids []jackline.CallID) string {

@@ -104,5 +104,5 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 		return it, nil
 	}
 	return many(ctx, d, op, scan, `SELECT i.n, i.turn, i.role, i.calls, i.call, i.keep, i.sealed FROM items i
-		JOIN sessions s ON s.id = i.session AND s.gen = i.gen WHERE i.session = ? ORDER BY i.n`, session)
+		JOIN sessions s ON s.id = i.session WHERE i.session = ? AND i.n > s.gen_after ORDER BY i.n`, session)
 }

@@ -46,5 +46,5 @@ func (d *DB) AllEvents(ctx context.Context, owner jackline.Owner, afterSeq int64
 // comes.
 func (d *DB) LastSeq(ctx context.Context) (int64, error) {
 	return one(ctx, d, "store.LastSeq", "counter", func(s scanner) (n int64, err error) { return n, s.Scan(&n) },
-		`SELECT value FROM counters WHERE name = 'seq'`)
+		sqlLastSeq)
 }

@@ -106,7 +106,8 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, fault(op, err)
 	}
 	// The writer outlives the call that opened the store: it ends with Close.
-	w := &writer{ctx: context.WithoutCancel(ctx), conn: conn, stmts: map[string]*sql.Stmt{}, queue: d.queue, hub: d.hub}
+	w := &writer{ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
+		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{}}
 	go func() {
 		defer close(d.done)
 		w.loop()

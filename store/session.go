@@ -154,6 +154,11 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
+		// No number may come twice: a reader's cursor stands on it.
+		if _, err := w.exec(`UPDATE counters SET value = (` + sqlLastSeq + `) WHERE name = 'seq'`); err != nil {
+			return err
+		}
+		delete(w.heads, id)
 		_, err = w.exec(`DELETE FROM sessions WHERE id = ?`, string(id)) // all other rows go with it
 		return err
 	})

@@ -151,6 +151,9 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
+// sqlLastSeq is the newest number of the store-wide sequence. The counter holds those of events that were deleted.
+const sqlLastSeq = `SELECT max(value, coalesce((SELECT max(seq) FROM events), 0)) FROM counters WHERE name = 'seq'`
+
 // sqlSessionHas is true for a session s in which a word occurs: in its title, in a prompt or in an answer. It takes
 // the word twice, as searchWord writes it.
 const sqlSessionHas = `(s.num IN (SELECT rowid FROM title_words WHERE title_words MATCH ?)

@@ -17,6 +17,9 @@ const sqlTurn = `INSERT INTO turns (id, session, owner, parent, depth, prompt, o
 		started = excluded.started, ended = excluded.ended
 	WHERE turns.session = excluded.session`
 
+const sqlTurnStep = `UPDATE turns SET options = ?, reason = ?, usage = ?, progress = ?, started = ?, ended = ?
+	WHERE id = ? AND session = ? AND status = ? AND prompt = ? AND answer = ?`
+
 func turnArgs(t jackline.Turn) ([]any, error) {
 	if t.ID == "" {
 		return nil, jackline.E("store.Append", jackline.Invalid, nil, "A turn has an id.")
@@ -86,7 +89,7 @@ func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jac
 		t, err = scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
 		return err
 	}
-	p := &piece{op: op, seqs: 1}
+	p := &piece{op: op}
 	p.run = func(w *writer) error {
 		err := find(w)
 		switch {

@@ -3,9 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackline-ai/jackline"
 )
 
 const (
@@ -21,7 +26,6 @@ type piece struct {
 	op    string
 	run   func(*writer) error
 	after func() // once it is committed, before its caller hears of it
-	seqs  int    // how many numbers of the store-wide sequence it may take
 	sync  bool
 	err   error // the writer's own note within a batch
 
@@ -125,9 +129,24 @@ type writer struct {
 	queue *queue
 	hub   *hub
 
-	seq     int64 // the next number of the store-wide sequence, within a batch
-	version int64 // of the file, as other processes change it
+	version int64 // of the file: another after another process wrote
+
+	// What the database says, kept as long as nobody else writes.
+	seq   int64 // the newest of the store-wide sequence; 0 is not known
+	heads map[jackline.SessionID]head
 }
+
+// A head is what the writer knows of a session: where its log and its history end.
+type head struct {
+	owner   jackline.Owner
+	id      int64 // of the newest event
+	item    int64 // of the newest history item
+	gen     int64
+	updated int64
+}
+
+// maxHeads bounds what the writer remembers.
+const maxHeads = 1000
 
 func (w *writer) loop() {
 	defer w.end()
@@ -149,7 +168,7 @@ func (w *writer) loop() {
 		case <-w.hub.changed:
 			switch watched := w.hub.watched(); {
 			case watched && ticker == nil:
-				w.moved()
+				_ = w.look()
 				w.hub.wakeAll() // what was written before the first look
 				ticker = time.NewTicker(pollEvery)
 				tick = ticker.C
@@ -158,9 +177,7 @@ func (w *writer) loop() {
 				ticker, tick = nil, nil
 			}
 		case <-tick:
-			if w.moved() {
-				w.hub.wakeAll()
-			}
+			_ = w.look()
 		}
 	}
 }
@@ -172,24 +189,64 @@ func (w *writer) end() {
 	_ = w.conn.Close()
 }
 
-// moved reports whether another process wrote since the last look.
-func (w *writer) moved() bool {
+// look finds out whether another process wrote since the last look. Then what is remembered holds no longer, and
+// watchers may have something to read.
+func (w *writer) look() error {
 	var v int64
 	if err := w.row(sqlForeign).Scan(&v); err != nil || v == w.version {
-		return false
+		return err
 	}
 	w.version = v
-	return true
+	w.forget()
+	w.hub.wakeAll()
+	return nil
+}
+
+func (w *writer) forget() {
+	w.seq = 0
+	clear(w.heads)
+}
+
+// head finds out where a session of the owner's ends.
+func (w *writer) head(op string, owner jackline.Owner, session jackline.SessionID) (head, error) {
+	h, ok := w.heads[session]
+	if !ok {
+		err := w.row(`SELECT owner, gen, updated,
+			(SELECT coalesce(max(id), 0) FROM events WHERE session = s.id),
+			(SELECT coalesce(max(n), 0) FROM items WHERE session = s.id)
+			FROM sessions s WHERE id = ?`, string(session)).Scan(&h.owner, &h.gen, &h.updated, &h.id, &h.item)
+		if errors.Is(err, sql.ErrNoRows) {
+			return h, absent(op, "session")
+		}
+		if err != nil {
+			return h, err
+		}
+		if len(w.heads) >= maxHeads {
+			clear(w.heads)
+		}
+		w.heads[session] = h
+	}
+	if h.owner != owner {
+		return head{}, absent(op, "session")
+	}
+	return h, nil
+}
+
+// nextSeq gives the next number of the store-wide sequence. A piece that fails leaves a gap.
+func (w *writer) nextSeq() (int64, error) {
+	if w.seq == 0 {
+		if err := w.row(sqlLastSeq).Scan(&w.seq); err != nil {
+			return 0, err
+		}
+	}
+	w.seq++
+	return w.seq, nil
 }
 
 // write commits a batch and tells each caller what became of its piece.
 func (w *writer) write(batch []*piece) {
-	sync, seqs := false, 0
-	for _, p := range batch {
-		sync = sync || p.sync
-		seqs += p.seqs
-	}
-	live, err := w.transact(batch, sync, seqs)
+	sync := slices.ContainsFunc(batch, func(p *piece) bool { return p.sync })
+	live, err := w.transact(batch, sync)
 	for _, p := range live {
 		if p.err == nil {
 			p.err = err
@@ -203,7 +260,7 @@ func (w *writer) write(batch []*piece) {
 
 // transact runs a batch in one transaction. It gives the pieces whose callers are still there, each with its own
 // error, and the error that befell all of them.
-func (w *writer) transact(batch []*piece, sync bool, seqs int) (live []*piece, err error) {
+func (w *writer) transact(batch []*piece, sync bool) (live []*piece, err error) {
 	if sync {
 		if _, err := w.exec(sqlSynced); err != nil {
 			return claim(batch), err
@@ -215,12 +272,16 @@ func (w *writer) transact(batch []*piece, sync bool, seqs int) (live []*piece, e
 	}
 	// From here on a caller cannot leave: its piece is about to be written.
 	live = claim(batch)
-	if err = w.runAll(live, seqs); err == nil {
+	if err = w.look(); err == nil {
+		err = w.runAll(live)
+	}
+	if err == nil {
 		if _, err = w.exec(sqlCommit); err == nil {
 			return live, nil
 		}
 	}
 	_, _ = w.exec(sqlRollback) // fails where the error has ended the transaction already
+	w.forget()
 	return live, err
 }
 
@@ -236,15 +297,7 @@ func claim(batch []*piece) []*piece {
 
 // runAll runs the pieces. A failed one is undone and keeps its error; an error of runAll's own means that the whole
 // transaction is lost.
-func (w *writer) runAll(live []*piece, seqs int) error {
-	if seqs > 0 {
-		// Taken before any savepoint, so that no piece that fails gives numbers back that a later one has.
-		var last int64
-		if err := w.row(`UPDATE counters SET value = value + ? WHERE name = 'seq' RETURNING value`, seqs).Scan(&last); err != nil {
-			return err
-		}
-		w.seq = last - int64(seqs) + 1
-	}
+func (w *writer) runAll(live []*piece) error {
 	if len(live) == 1 {
 		return live[0].run(w) // alone: the transaction is its savepoint
 	}
@@ -287,6 +340,22 @@ func (w *writer) exec(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return r.RowsAffected()
+}
+
+// maxRows is how many rows one statement inserts: more would save little and make more statements to keep.
+const maxRows = 8
+
+// insert adds rows of so many columns each, several with one statement, which costs half of what one each would.
+func (w *writer) insert(into string, columns int, args []any) error {
+	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	for len(args) > 0 {
+		n := min(len(args)/columns, maxRows)
+		if _, err := w.exec(into+row+strings.Repeat(", "+row, n-1), args[:n*columns]...); err != nil {
+			return err
+		}
+		args = args[n*columns:]
+	}
+	return nil
 }
 
 // A result is one row, or why there is none.

@@ -37,10 +37,7 @@ type Desk interface {
 }
 
 // A Card is what a row shows besides the intent.
-type Card struct {
-	View      jackline.View
-	Questions []jackline.Question
-}
+type Card = jackline.Card
 
 // A Log is where the gate writes what it does, before and after.
 type Log interface {

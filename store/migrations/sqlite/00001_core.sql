@@ -7,7 +7,7 @@ CREATE TABLE counters (
   value INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-INSERT INTO counters (name, value) VALUES ('seq', 0);
+INSERT INTO counters (name, value) VALUES ('seq', 0); -- the last number of an event that was deleted
 
 CREATE TABLE sessions (
   num       INTEGER PRIMARY KEY,
@@ -20,8 +20,7 @@ CREATE TABLE sessions (
   tainted   INTEGER NOT NULL,
   private   INTEGER NOT NULL,
   gen       INTEGER NOT NULL,
-  last_id   INTEGER NOT NULL DEFAULT 0, -- of its newest event
-  items     INTEGER NOT NULL DEFAULT 0, -- history items ever appended
+  gen_after INTEGER NOT NULL DEFAULT 0, -- the last history item before the present generation
   created   INTEGER NOT NULL,
   updated   INTEGER NOT NULL
 );
@@ -89,8 +88,8 @@ CREATE INDEX calls_turn ON calls (session, turn);
 
 CREATE TABLE items (
   session TEXT    NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-  gen     INTEGER NOT NULL,
   n       INTEGER NOT NULL, -- rises over all generations
+  gen     INTEGER NOT NULL,
   turn    TEXT    NOT NULL,
   role    TEXT    NOT NULL,
   calls   TEXT    NOT NULL, -- ids, with blanks between
@@ -98,7 +97,7 @@ CREATE TABLE items (
   keep    INTEGER NOT NULL,
   sealed  BLOB    NOT NULL
 );
-CREATE UNIQUE INDEX items_history ON items (session, gen, n);
+CREATE UNIQUE INDEX items_history ON items (session, n);
 
 CREATE TABLE approvals (
   num     INTEGER PRIMARY KEY,

@@ -1,0 +1,51 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// Withdraw cancels the pending rows of a turn, because a person stopped it or went on with something else. A row that
+// somebody answers at the same moment stays answered.
+func (d *Desk) Withdraw(ctx context.Context, o jackline.Owner, s jackline.SessionID, t jackline.TurnID) error {
+	rows, err := d.ledger.Approvals(ctx, o, Filter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}})
+	if err != nil {
+		return err
+	}
+	_, err = d.closeEach(ctx, rows, jackline.Withdrawn)
+	return err
+}
+
+// Expire closes the pending rows of all owners whose time is up, and returns them as closed, so that what waits
+// for them can go on.
+func (d *Desk) Expire(ctx context.Context, now time.Time) ([]jackline.Approval, error) {
+	rows, err := d.ledger.ExpiringApprovals(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	return d.closeEach(ctx, rows, jackline.Lapsed)
+}
+
+// closeEach moves each row on by a record of its own, so that one that was answered meanwhile holds up none.
+func (d *Desk) closeEach(ctx context.Context, rows []jackline.Approval, to jackline.ApprovalState) ([]jackline.Approval, error) {
+	var closed []jackline.Approval
+	var errs []error
+	for _, a := range rows {
+		a.State = to
+		a.Answer = jackline.Answer{At: d.now().UTC()}
+		err := d.move(ctx, a.Owner, a.Session, []jackline.Approval{a}, nil)
+		switch {
+		case err == nil:
+			closed = append(closed, a)
+		case jackline.KindOf(err) == jackline.Conflict:
+		case ctx.Err() != nil:
+			return closed, ctx.Err()
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return closed, errors.Join(errs...)
+}

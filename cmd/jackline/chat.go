@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jackline-ai/jackline"
+)
+
+type chatOptions struct {
+	dir, mode, cont string
+}
+
+func (m *Main) chatCmd() *cobra.Command {
+	var o chatOptions
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Chat on the terminal", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.chat(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.dir, "dir", "C", "", "the workspace")
+	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
+	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace")
+	f.Lookup("continue").NoOptDefVal = "last"
+	m.engineFlags(cmd)
+	return cmd
+}
+
+const chatHelp = `Write what you want done. While a turn runs, a line you type is queued.
+  /steer WORDS   tell the running turn something now
+  /stop          stop the running turn
+  /mode MODE     change what runs unasked
+  /plan WORDS    look and plan only
+  /guide WORDS   answer in words only
+  /new           begin a new chat
+  /quit          leave
+`
+
+func (m *Main) chat(ctx context.Context, o chatOptions) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	conn, err := m.connect(ctx, m.ownEngine())
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	c := conn.client
+	t := m.terminal()
+	t.stream, t.quiet, t.interactive = true, false, true
+	t.lines = readLines(m.In)
+	s, err := m.session(ctx, c, runOptions{dir: o.dir, mode: o.mode, cont: o.cont})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(m.Err, "%s  %s  (%s; /help)\n", t.paint("1", "jackline"), plain(s.Workspace), s.Mode)
+
+	running := false
+	stopWatch := m.onSignal(func(sig os.Signal) {
+		if sig == syscall.SIGTERM || !running {
+			cancel(&exit{exitInterrupted, nil})
+			return
+		}
+		running = false // the second one leaves
+		if err := c.stop(ctx, s.ID); err != nil {
+			cancel(&exit{exitInterrupted, nil})
+		}
+	})
+	defer stopWatch()
+	for {
+		fmt.Fprint(m.Err, t.paint("1;34", "> "))
+		var line string
+		var ok bool
+		select {
+		case line, ok = <-t.lines:
+			if !ok {
+				fmt.Fprintln(m.Err)
+				return nil
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		body := map[string]any{"onAsk": "wait", "tz": localZone()}
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "":
+			continue
+		case "/quit", "/exit":
+			return nil
+		case "/help":
+			fmt.Fprint(m.Err, chatHelp)
+			continue
+		case "/stop":
+			fmt.Fprintln(m.Err, "Nothing runs.")
+			continue
+		case "/mode":
+			ns, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": rest})
+			if err != nil {
+				fmt.Fprintln(m.Err, sayOf(err))
+				continue
+			}
+			s = ns
+			fmt.Fprintf(m.Err, "Mode %s.\n", s.Mode)
+			continue
+		case "/new":
+			if s, err = m.session(ctx, c, runOptions{dir: s.Workspace, mode: s.Mode.String()}); err != nil {
+				return err
+			}
+			continue
+		case "/plan":
+			body["plan"], body["prompt"] = true, rest
+		case "/guide":
+			body["guide"], body["prompt"] = true, rest
+		default:
+			body["prompt"] = line
+		}
+		running = true
+		if err := m.turn(ctx, c, t, s.ID, body); err != nil {
+			var e *exit
+			if errors.As(context.Cause(ctx), &e) {
+				conn.interrupted()
+				return e
+			}
+			fmt.Fprintln(m.Err, sayOf(err))
+		}
+		running = false
+	}
+}
+
+// turn takes one prompt, and those that were queued meanwhile, to their answers.
+func (m *Main) turn(ctx context.Context, c *client, t *terminal, s jackline.SessionID, body map[string]any) error {
+	after, err := c.lastEvent(ctx, s)
+	if err != nil {
+		return err
+	}
+	tk, err := c.submit(ctx, s, body)
+	if err != nil {
+		return err
+	}
+	queue := []jackline.TurnID{tk.Turn.ID}
+	for len(queue) > 0 {
+		w, err := t.follow(ctx, c, s, queue[0], after, nil, func(line string) {
+			more, err := m.typed(ctx, c, s, line)
+			if err != nil {
+				fmt.Fprintln(m.Err, sayOf(err))
+				return
+			}
+			if more != "" {
+				queue = append(queue, more)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		after, queue = w.after, queue[1:]
+		fmt.Fprintln(t.out)
+		if w.end != nil && w.end.Status != jackline.Done && w.end.Reason != "" {
+			fmt.Fprintln(m.Err, t.paint("33", plain(w.end.Reason)))
+		}
+	}
+	return nil
+}
+
+// typed is a line that came while a turn runs. It returns the turn that it queued, if it did.
+func (m *Main) typed(ctx context.Context, c *client, s jackline.SessionID, line string) (jackline.TurnID, error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	body := map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
+	switch word {
+	case "":
+		return "", nil
+	case "/stop":
+		return "", c.stop(ctx, s)
+	case "/steer":
+		body["prompt"], body["when"] = rest, "steer"
+	}
+	tk, err := c.submit(ctx, s, body)
+	if err != nil || tk.Steered {
+		return "", err
+	}
+	fmt.Fprintln(m.Err, "  (queued)")
+	return tk.Turn.ID, nil
+}
+
+// sayOf is what a person may be told about an error of the client.
+func sayOf(err error) string {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.Detail
+	}
+	return jackline.Say(err)
+}
+
+// localZone is the machine's time zone by name, or "" where it has none.
+func localZone() string {
+	if n := time.Local.String(); n != "Local" && n != "" { //nolint:gosmopolitan // the person's own zone is what is wanted
+		return n
+	}
+	if link, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, zone, ok := strings.Cut(link, "zoneinfo/"); ok {
+			return zone
+		}
+	}
+	return ""
+}

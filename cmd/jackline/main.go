@@ -1,0 +1,230 @@
+// Command jackline is the server, the command line and the page of Jackline in one binary.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes, a contract with scripts.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitWaiting     = 3 // waits for a person, or went on without one
+	exitLimit       = 4
+	exitNoModel     = 5
+	exitRefused     = 6
+	exitInterrupted = 130
+	exitTerminated  = 143
+)
+
+// An exit is an error that knows its exit code. Its message may be empty: then everything is said already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+func (e *exit) Unwrap() error { return e.err }
+
+// Main is the program with its surroundings as values, so that tests start the same thing as a person does.
+type Main struct {
+	Args []string
+	Env  func(string) string
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+
+	// Terminal says whether In and Err are a person's terminal.
+	Terminal bool
+	Signals  <-chan os.Signal
+
+	flags map[string]any // settings given as flags
+	color string
+	quiet bool
+	mute  bool // never ask on the terminal
+}
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	m := &Main{
+		Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals,
+		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())), //nolint:gosec // descriptors are small
+	}
+	os.Exit(m.Run(context.Background()))
+}
+
+// Run does what the arguments say and returns the exit code.
+func (m *Main) Run(ctx context.Context) int {
+	m.flags = map[string]any{}
+	root := m.root()
+	root.SetArgs(m.Args)
+	root.SetIn(m.In)
+	root.SetOut(m.Out)
+	root.SetErr(m.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	var e *exit
+	var p *problem
+	var je *jackline.Error
+	say := err.Error()
+	switch {
+	case errors.As(err, &e):
+		code = e.code
+		if e.err == nil {
+			return code
+		}
+		if errors.As(e.err, &je) {
+			say = je.Say
+		}
+	case errors.As(err, &p):
+		say = p.Detail
+		if p.Status == 503 {
+			code = exitNoModel
+		}
+	case errors.As(err, &je):
+		say = je.Say
+		code = codeOf(je.Kind)
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	default: // cobra's: unknown commands and flags
+		code = exitUsage
+	}
+	fmt.Fprintln(m.Err, "jackline: "+say)
+	return code
+}
+
+func codeOf(k jackline.Kind) int {
+	switch k {
+	case jackline.Invalid, jackline.Unprocessed:
+		return exitUsage
+	case jackline.Unavailable, jackline.NoModel:
+		return exitNoModel
+	case jackline.Internal, jackline.NotFound, jackline.Forbidden, jackline.Conflict, jackline.Gone, jackline.Timeout:
+	}
+	return exitFailed
+}
+
+func (m *Main) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "jackline",
+		Short: "An agent server for the model of your choice; code decides what it may touch",
+		Long: "Jackline gives a model of your choice real tools, files and a shell, and keeps deciding itself what it may touch.\n" +
+			"Without a command it chats on a terminal.",
+		SilenceUsage: true, SilenceErrors: true, Version: buildVersion(),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !m.Terminal {
+				return cmd.Help()
+			}
+			return m.chat(cmd.Context(), chatOptions{})
+		},
+	}
+	root.SetVersionTemplate("jackline {{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = false
+	f := root.PersistentFlags()
+	f.StringVar(&m.color, "color", "auto", "colour: auto, always, never")
+	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
+	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(),
+		m.sessionsCmd(), m.approveCmd(), m.configCmd(), m.versionCmd())
+	return root
+}
+
+// terminal is the person's terminal, or the lack of one.
+func (m *Main) terminal() *terminal {
+	t := &terminal{out: m.Out, err: m.Err, quiet: m.quiet || !m.Terminal}
+	t.interactive = m.Terminal && !m.mute && m.Env("CI") == ""
+	switch m.color {
+	case "always":
+		t.color = true
+	case "never":
+	default:
+		t.color = m.Terminal && m.Env("NO_COLOR") == "" && m.Env("TERM") != "dumb"
+	}
+	return t
+}
+
+// setting makes a flag of a setting, so that the table of keys stays the one place that checks it.
+func (m *Main) setting(cmd *cobra.Command, flag, path, usage string) {
+	cmd.Flags().Var(&settingFlag{m: m, path: path}, flag, usage)
+}
+
+type settingFlag struct {
+	m    *Main
+	path string
+	v    string
+}
+
+func (s *settingFlag) String() string { return s.v }
+func (s *settingFlag) Type() string   { return "value" }
+func (s *settingFlag) Set(v string) error {
+	s.v = v
+	s.m.flags[s.path] = v
+	return nil
+}
+
+func buildVersion() string {
+	if version != "dev" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return version
+}
+
+func (m *Main) versionCmd() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b, _ := debug.ReadBuildInfo()
+			goVersion := ""
+			if b != nil {
+				goVersion = b.GoVersion
+			}
+			if asJSON {
+				return m.json(map[string]string{"version": buildVersion(), "go": goVersion})
+			}
+			_, err := fmt.Fprintf(m.Out, "jackline %s (%s)\n", buildVersion(), goVersion)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+// json prints one value as one line of JSON.
+func (m *Main) json(v any) error {
+	enc := json.NewEncoder(m.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func usage(format string, a ...any) error { return &exit{exitUsage, fmt.Errorf(format, a...)} }

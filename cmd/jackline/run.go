@@ -1,0 +1,395 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// maxStdin bounds what is piped into a prompt. More belongs in a file of the workspace.
+const maxStdin = 256 << 10
+
+type runOptions struct {
+	dir       string
+	cont      string // session to go on with; "last" for the newest of the workspace
+	output    string
+	mode      string
+	onAsk     string
+	allow     []string
+	maxSteps  int
+	maxTokens int
+	maxTime   time.Duration
+	plan      bool
+	guide     bool
+}
+
+// engineFlags are the settings of the model. With one of them given a command runs in its own process, since a running server has its own
+// model.
+func (m *Main) engineFlags(cmd *cobra.Command) {
+	m.setting(cmd, "model", "model.name", "the model, as the engine calls it; script:FILE plays a transcript")
+	m.setting(cmd, "base-url", "model.baseUrl", "address of an engine with an OpenAI-compatible API")
+	m.setting(cmd, "api-key-env", "model.apiKeyEnv", "name of the environment variable that holds the engine's key")
+	m.setting(cmd, "tool-mode", "model.toolMode", "how the model calls tools: auto, native, envelope, text")
+	m.setting(cmd, "window", "model.window", "context size in tokens")
+}
+
+func (m *Main) ownEngine() bool {
+	for path := range m.flags {
+		if strings.HasPrefix(path, "model.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Main) runCmd() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use: `run "task"`, Short: "Do one task and print the answer",
+		Long: "Do one task and print the answer on standard output; everything else goes to standard error.\n" +
+			"The task is read from standard input when it is - or missing; piped text beside a task is its context.\n\n" +
+			"Exit codes: 0 done; 1 failed; 2 wrong usage; 3 waits for a person, or went on without one; 4 step, time or token\n" +
+			"limit; 5 no model; 6 --on-ask fail met something that nobody may allow; 130, 143 interrupted.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := m.prompt(args)
+			if err != nil {
+				return err
+			}
+			return m.run(cmd.Context(), prompt, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.dir, "dir", "C", "", "the workspace: the folder that may be touched (default: the configured one)")
+	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace")
+	f.Lookup("continue").NoOptDefVal = "last"
+	f.StringVar(&o.output, "output", "text", "text, json (one object) or jsonl (all events)")
+	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
+	f.StringVar(&o.onAsk, "on-ask", "", "what a question becomes without a person: deny, fail, wait")
+	f.StringArrayVar(&o.allow, "allow", nil, "allow what a rule names, for this task: 'shell(npm test*)'")
+	f.IntVar(&o.maxSteps, "max-steps", 0, "model requests the task may take; 1 turns tools off")
+	f.BoolVar(&o.plan, "plan", false, "look, and say what would be done; changes are refused")
+	f.BoolVar(&o.guide, "guide", false, "answer in words, without tools")
+	m.engineFlags(cmd)
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "tokens the task may use")
+	f.DurationVar(&o.maxTime, "max-time", 0, "time the task may run, as in 10m")
+	return cmd
+}
+
+// prompt puts the task together from arguments and standard input.
+func (m *Main) prompt(args []string) (string, error) {
+	task := strings.TrimSpace(strings.Join(args, " "))
+	piped := ""
+	if !m.Terminal && m.In != nil && (task == "" || task == "-" || pipedIn(m.In)) {
+		b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
+		if err != nil {
+			return "", jackline.E("run", jackline.Invalid, err, "Standard input cannot be read.")
+		}
+		if len(b) > maxStdin {
+			return "", usage("standard input holds more than %d bytes; put it into a file of the workspace and name that", maxStdin)
+		}
+		piped = strings.TrimSpace(strings.ToValidUTF8(string(b), "�"))
+	}
+	if task == "-" {
+		task = ""
+	}
+	switch {
+	case task == "" && piped == "":
+		return "", usage(`there is no task: jackline run "what is to be done"`)
+	case task == "":
+		return piped, nil
+	case piped == "":
+		return task, nil
+	default:
+		return task + "\n\nContext from standard input:\n" + piped, nil
+	}
+}
+
+// pipedIn reports whether in is a pipe or a file, and not some inherited descriptor that never ends.
+func pipedIn(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return true
+	}
+	st, err := f.Stat()
+	return err == nil && (st.Mode()&os.ModeNamedPipe != 0 || st.Mode().IsRegular())
+}
+
+// outcome is the one object that run prints with --output json.
+type outcome struct {
+	Session jackline.SessionID    `json:"session"`
+	Turn    jackline.TurnID       `json:"turn"`
+	Status  jackline.Status       `json:"status"`
+	Answer  string                `json:"answer"`
+	Denied  []jackline.DeniedAs   `json:"denied"`
+	Changes []jackline.Change     `json:"changes"`
+	Usage   jackline.Usage        `json:"usage"`
+	Error   *jackline.Problem     `json:"error"`
+	Reason  string                `json:"reason,omitempty"`
+	Waiting []jackline.ApprovalID `json:"waiting,omitempty"`
+}
+
+func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
+	if o.output != "text" && o.output != "json" && o.output != "jsonl" {
+		return usage("--output must be text, json or jsonl, not %q", o.output)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	conn, err := m.connect(ctx, m.ownEngine())
+	if err != nil {
+		return m.failedRun(o, err)
+	}
+	defer conn.close()
+	c := conn.client
+
+	s, err := m.session(ctx, c, o)
+	if err != nil {
+		return m.failedRun(o, err)
+	}
+	t := m.terminal()
+	if t.interactive {
+		t.lines = readLines(m.In)
+	}
+	onAsk := o.onAsk
+	if onAsk == "" && t.interactive {
+		onAsk = string(jackline.AskWait)
+	}
+	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
+	if onAsk != "" {
+		body["onAsk"] = onAsk
+	}
+	if o.maxSteps != 0 {
+		body["max_steps"] = o.maxSteps
+	}
+	if o.maxTokens != 0 {
+		body["max_tokens"] = o.maxTokens
+	}
+	if o.maxTime != 0 {
+		body["max_time_ms"] = o.maxTime.Milliseconds()
+	}
+	if len(o.allow) > 0 {
+		body["allow"] = o.allow
+	}
+	after, err := c.lastEvent(ctx, s.ID)
+	if err != nil {
+		return m.failedRun(o, err)
+	}
+	tk, err := c.submit(ctx, s.ID, body)
+	if err != nil {
+		return m.failedRun(o, err)
+	}
+	if o.output == "jsonl" {
+		if err := m.json(map[string]any{"v": jackline.EventVersion, "type": "init", "session": s.ID, "turn": tk.Turn.ID, "data": map[string]any{"version": buildVersion(), "workspace": s.Workspace, "mode": s.Mode}}); err != nil {
+			return err
+		}
+	}
+	var interrupts atomic.Int32
+	stopWatch := m.onSignal(func(sig os.Signal) {
+		if sig == syscall.SIGTERM {
+			cancel(&exit{exitTerminated, nil})
+			return
+		}
+		if interrupts.Add(1) > 1 {
+			cancel(&exit{exitInterrupted, nil})
+			return
+		}
+		t.say("\nStopping; once more to leave at once.\n")
+		if err := c.stop(ctx, s.ID); err != nil {
+			cancel(&exit{exitInterrupted, nil})
+		}
+	})
+	defer stopWatch()
+	w, err := t.follow(ctx, c, s.ID, tk.Turn.ID, after, func(ev jackline.Event) {
+		if o.output == "jsonl" && ev.Turn == tk.Turn.ID && ev.ID > 0 {
+			_ = m.json(ev)
+		}
+	}, nil)
+	if err != nil {
+		var e *exit
+		if errors.As(context.Cause(ctx), &e) {
+			conn.interrupted()
+			return e
+		}
+		return m.failedRun(o, err)
+	}
+	return m.report(ctx, c, o, t, s.ID, tk.Turn.ID, w, interrupts.Load() > 0)
+}
+
+// session finds or makes the chat that a task belongs to.
+func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.Session, error) {
+	dir := o.dir
+	if dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return jackline.Session{}, usage("-C %s: %v", dir, err)
+		}
+		dir = abs
+	}
+	switch {
+	case o.cont == "last":
+		rows, err := c.sessions(ctx, "", dir, 1)
+		if err != nil {
+			return jackline.Session{}, err
+		}
+		if len(rows) == 0 {
+			return jackline.Session{}, &exit{exitUsage, errors.New("there is no chat to go on with in this workspace")}
+		}
+		return rows[0].Session, nil
+	case o.cont != "":
+		return ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
+	}
+	in := map[string]any{}
+	if dir != "" {
+		in["workspace"] = dir
+	}
+	if o.mode != "" {
+		in["mode"] = o.mode
+	}
+	return c.createSession(ctx, in)
+}
+
+// lastEvent is the cursor behind everything that has happened in a chat.
+func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, error) {
+	var last int64
+	err := c.stream(ctx, sessionPath(s)+"/events", 0, func(_ int64, ev jackline.Event) (bool, error) {
+		if ev.Type == "ready" {
+			var b struct {
+				ID int64 `json:"id"`
+			}
+			err := json.Unmarshal(ev.Data, &b)
+			last = b.ID
+			return false, err
+		}
+		return true, nil
+	})
+	return last, err
+}
+
+// failedRun reports an error that came before or instead of a turn, in the form that was asked for.
+func (m *Main) failedRun(o runOptions, err error) error {
+	if o.output == "text" {
+		return err
+	}
+	p := jackline.ProblemOf(err)
+	var api *problem
+	if errors.As(err, &api) {
+		p = &jackline.Problem{Kind: api.Kind, Text: api.Detail}
+	}
+	out := outcome{Status: jackline.Failed, Error: p, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{}}
+	if perr := m.result(o, out); perr != nil {
+		return perr
+	}
+	return err
+}
+
+func (m *Main) result(o runOptions, out outcome) error {
+	if o.output == "jsonl" {
+		return m.json(map[string]any{"v": jackline.EventVersion, "type": "result", "session": out.Session, "turn": out.Turn, "data": out})
+	}
+	return m.json(out)
+}
+
+// report prints what came of the turn and gives the exit code.
+func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal, s jackline.SessionID, id jackline.TurnID, w watched, interrupted bool) error {
+	out := outcome{Session: s, Turn: id, Status: jackline.Waiting, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{}, Waiting: w.waiting}
+	turns, err := c.turns(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, turn := range turns {
+		if turn.ID == id {
+			out.Status, out.Answer, out.Usage, out.Reason = turn.Status, turn.Answer, turn.Usage, turn.Reason
+		}
+	}
+	if w.end != nil {
+		out.Denied, out.Changes, out.Error = w.end.Denied, w.end.Changes, w.end.Error
+		if out.Status == jackline.Failed && out.Error == nil {
+			out.Error = &jackline.Problem{Kind: "failed", Text: w.end.Reason}
+		}
+	}
+	if o.output != "text" {
+		if err := m.result(o, out); err != nil {
+			return err
+		}
+	} else if out.Answer != "" && !t.stream {
+		fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n"))
+	}
+	for _, d := range out.Denied {
+		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), d.By)
+	}
+	if o.output == "text" && out.Status != jackline.Done && out.Reason != "" {
+		fmt.Fprintln(m.Err, "jackline: "+plain(out.Reason))
+	}
+	return m.exitOf(out, interrupted)
+}
+
+// exitOf is the exit code of a turn.
+func (m *Main) exitOf(out outcome, interrupted bool) error {
+	code := exitFailed
+	switch out.Status {
+	case jackline.Done:
+		code = exitOK
+		for _, d := range out.Denied {
+			if d.By == jackline.ByNobody {
+				code = exitWaiting
+			}
+		}
+	case jackline.Waiting, jackline.Queued, jackline.Running:
+		code = exitWaiting
+		for _, id := range out.Waiting {
+			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", id)
+		}
+	case jackline.StepLimit:
+		code = exitLimit
+	case jackline.Stopped:
+		if interrupted {
+			code = exitInterrupted
+		}
+	case jackline.Failed, jackline.Interrupted:
+		if out.Error != nil {
+			switch out.Error.Kind {
+			case "ask":
+				code = exitWaiting
+			case "refused":
+				code = exitRefused
+			case jackline.Unavailable.String(), jackline.NoModel.String():
+				code = exitNoModel
+			case jackline.Invalid.String():
+				code = exitUsage
+			}
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return &exit{code, nil}
+}
+
+// onSignal calls f for each signal until the returned function is called, which waits for the last call of f to end.
+func (m *Main) onSignal(f func(os.Signal)) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case s := <-m.Signals:
+				f(s)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
