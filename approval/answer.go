@@ -207,7 +207,7 @@ func (d *Desk) alike(ctx context.Context, a jackline.Approval, grants []jackline
 	if a.Kind != jackline.KindCall || a.Turn == "" || a.Answer.Yes && len(grants) == 0 {
 		return nil, nil
 	}
-	rows, err := d.ledger.Approvals(ctx, a.Owner, Filter{Session: a.Session, Turn: a.Turn, States: []jackline.ApprovalState{jackline.Pending}})
+	rows, err := d.ledger.Approvals(ctx, a.Owner, jackline.ApprovalFilter{Session: a.Session, Turn: a.Turn, States: []jackline.ApprovalState{jackline.Pending}})
 	if err != nil {
 		return nil, err
 	}

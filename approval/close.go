@@ -11,7 +11,7 @@ import (
 // Withdraw cancels the pending rows of a turn, because a person stopped it or went on with something else. A row that
 // somebody answers at the same moment stays answered.
 func (d *Desk) Withdraw(ctx context.Context, o jackline.Owner, s jackline.SessionID, t jackline.TurnID) error {
-	rows, err := d.ledger.Approvals(ctx, o, Filter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}})
+	rows, err := d.ledger.Approvals(ctx, o, jackline.ApprovalFilter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}})
 	if err != nil {
 		return err
 	}
