@@ -157,8 +157,11 @@ func (s *Schema) Nullable() bool {
 	return len(s.types) == 0 || slices.Contains(s.types, "null")
 }
 
-// Field returns the schema of a property, or nil.
+// Field returns the schema of a property, or nil. A nil schema has none.
 func (s *Schema) Field(name string) *Schema {
+	if s == nil {
+		return nil
+	}
 	for _, f := range s.fields {
 		if f.name == name {
 			return f.schema

@@ -142,6 +142,9 @@ func (s *scanner) stopsAt(i int, f fence) bool {
 // fenced deals with a fence.
 func (s *scanner) fenced(f fence) {
 	switch {
+	case s.plain:
+		s.text(f.body)
+		s.listing(f)
 	case f.word == "tool_code":
 		s.toolCode(f)
 	case f.tool():

@@ -76,9 +76,7 @@ func (g *Guard) Close() (Delta, Reading) {
 	g.stop()
 	s := g.scanner
 	s.mind.flow.end()
-	if s.open() {
-		s.shown.flow.end()
-	}
+	s.shown.flow.end()
 	return g.delta(), s.reading()
 }
 

@@ -36,13 +36,31 @@ type Reading struct {
 	Orphan bool
 }
 
-// Options say how to read. The zero value is right for most models.
+// Options say how to read and, for [Wrap], how to write. The zero value is right for most
+// models.
 type Options struct {
 	// Calls is how many calls of one answer are accepted; 0 means 3.
 	Calls int
 
 	// Thinking says that the prompt has already opened a thought.
 	Thinking bool
+
+	// Plain says that no tools are on offer, so that no text is a call. Thoughts are told
+	// from text all the same.
+	Plain bool
+
+	// Aliases are names under which models ask for tools, besides those that tools have
+	// themselves, each with the name of the tool that it stands for.
+	Aliases map[string]string
+
+	// Brief describes tools in few words, for a window of 4k tokens.
+	Brief bool
+
+	// Room bounds the description of the tools, in characters; 0 means 1,300 when it is
+	// brief and 2,300 when it is not. Names of tools that are not offered stand there as
+	// long as there is room. If the tools themselves do not fit, they are described in
+	// fewer words, but none is left out.
+	Room int
 }
 
 // Read reads a whole output.

@@ -13,6 +13,7 @@ type scanner struct {
 	catalog *Catalog
 	limit   int
 	table   *[256][]family
+	plain   bool // there are no tools
 
 	i      int
 	first  bool // nothing but blanks stands before i on its line
@@ -38,7 +39,9 @@ func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
 	if s.limit == 0 {
 		s.limit = 3
 	}
-	s.table = byFirst()
+	if s.plain = o.Plain; !s.plain {
+		s.table = byFirst()
+	}
 	s.finders = make(map[string]*finder)
 	s.mind.inside, s.mind.seen = o.Thinking, o.Thinking
 	return s
@@ -155,6 +158,9 @@ func (s *scanner) drop(j int) {
 
 // call tries the families that can begin at i.
 func (s *scanner) call() bool {
+	if s.plain {
+		return false
+	}
 	for _, f := range s.table[s.in.At(s.i)] {
 		r, ok := f.read(s, s.i)
 		if !ok {
