@@ -108,7 +108,8 @@ func (d *Desk) Row(ctx context.Context, o jackline.Owner, c jackline.CallID) (ja
 }
 
 // New makes the row that asks about i. It stores nothing: the gate writes the row together with the call that waits.
-func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision, card jackline.Card) (jackline.Approval, error) {
+func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision,
+	card jackline.Card) (jackline.Approval, error) {
 	const op = "approval.New"
 	if why.Verdict == jackline.Deny {
 		return jackline.Approval{}, jackline.E(op, jackline.Forbidden, nil, "%s", why.Reason)
@@ -125,8 +126,8 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 		wait = maxTimeout
 	}
 	a := jackline.Approval{
-		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, Created: now, Expires: now.Add(wait), State: jackline.Pending,
-		Rule: why.Rule,
+		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, State: jackline.Pending, Rule: why.Rule,
+		Created: now, Expires: now.Add(wait),
 	}
 	d.describe(&a, i, why.Reason, card.View)
 	if len(card.Questions) > 0 {
@@ -158,9 +159,11 @@ func (d *Desk) flood(ctx context.Context, i jackline.Intent, now time.Time) erro
 	}
 	switch {
 	case open >= maxOpen:
-		return jackline.E(op, jackline.Conflict, nil, "This chat already has %d open questions. Answer some of them, then let it go on.", open)
+		return jackline.E(op, jackline.Conflict, nil,
+			"This chat already has %d open questions. Answer some of them, then let it go on.", open)
 	case lately >= maxRecent:
-		return jackline.E(op, jackline.Conflict, nil, "This chat has asked %d questions within ten minutes. Look at what it is doing before you let it go on.", lately)
+		return jackline.E(op, jackline.Conflict, nil,
+			"This chat has asked %d questions within ten minutes. Look at what it is doing before you let it go on.", lately)
 	}
 	return nil
 }

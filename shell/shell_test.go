@@ -14,22 +14,35 @@ import (
 // TestReadOnly holds the short list: what is on it, and what looks as if it were.
 func TestReadOnly(t *testing.T) {
 	yes := []string{
-		"pwd", "pwd -P", "whoami", "id", "id -un", "uname -a", "uname -s -r", "date", "date +%F", "date -u '+%F %T'", "uptime", "uptime -p",
-		"nproc", "nproc --all", "true", "false", "echo", "echo hello", "echo '$(rm -rf /)'", `echo "a && rm -rf / || b"`, `echo a\ b`,
-		`echo ":(){ :|:& };:"`, "echo {} a{b}c", "which go rm", "ls", "ls -l", "ls -lht -r", "ls\npwd", "ls\r\npwd", "ls; pwd", "ls && pwd || true",
-		"go version", "git version", "git --version", "node --version", "npm --version", "python3 --version", "pip --version", "gcc --version",
+		"pwd", "pwd -P", "whoami", "id", "id -un", "uname -a", "uname -s -r", "date", "date +%F",
+		"date -u '+%F %T'", "uptime", "uptime -p",
+		"nproc", "nproc --all", "true", "false", "echo", "echo hello", "echo '$(rm -rf /)'",
+		`echo "a && rm -rf / || b"`, `echo a\ b`,
+		`echo ":(){ :|:& };:"`, "echo {} a{b}c", "which go rm", "ls", "ls -l", "ls -lht -r", "ls\npwd",
+		"ls\r\npwd", "ls; pwd", "ls && pwd || true",
+		"go version", "git version", "git --version", "node --version", "npm --version", "python3 --version",
+		"pip --version", "gcc --version",
 		"make --version", `l"s"`, `\ls`, "ls # a comment", "echo HEAD~1 a=b c:d",
 	}
 	no := []string{
-		"", " ", "# only a comment", "ls -a", "ls -la", "ls -A", "ls --all", "ls src", "ls -- x", "ls .", "ls ~", "ls *", "cat x", "ls | cat", "pwd | pwd",
-		"ls &", "(ls)", "{ ls; }", "! ls", "ls > x", "ls 2>&1", "ls < x", "ls > /dev/null", "A=1 ls", "A=1", "echo $HOME", "echo $(pwd)", "echo `pwd`",
-		`echo "$HOME"`, `echo "$(pwd)"`, "echo ~", "echo *", "echo a?b", "echo [a]", "echo {a,b}", "echo {1..3}", "echo $'a'", `echo $"a"`, "echo a=~", "echo @(a)",
-		"if true; then ls; fi", "for x in a; do ls; done", "f() { ls; }; f", "time ls", "coproc ls", "[[ a ]]", "((1))", "export A=1",
-		"date -s 12:00", "date 010203", "date --set=now", "date -f x", "date +%F +%T", "which /bin/ls", "which -a ls", "which", "/bin/ls", "./ls", "sudo ls",
-		"node version", "python3 version", "make version", "gcc version", "npm version patch", "go version -m x", "git version --build-options",
-		"cargo --version", "rustc --version", "docker --version", "go --version x", "nproc --ignore=x", "pwd x", "true x", "true; rm x", "rm x; true",
-		"true && rm x", "true || rm x", "true\nrm x", "echo a > b", "echo a >| b", "echo <(ls)", "ls -l$x", "ls -l'a'", "l's' -a", "ls \\-a", "ls -\\a",
-		"command ls", "builtin pwd", "alias ls=rm; ls", "exec ls", "eval ls", "ls;ls;ls;rm x", "ls\\\n-a", "id root", "unam\u0435", "LS",
+		"", " ", "# only a comment", "ls -a", "ls -la", "ls -A", "ls --all", "ls src", "ls -- x", "ls .",
+		"ls ~", "ls *", "cat x", "ls | cat", "pwd | pwd",
+		"ls &", "(ls)", "{ ls; }", "! ls", "ls > x", "ls 2>&1", "ls < x", "ls > /dev/null", "A=1 ls", "A=1",
+		"echo $HOME", "echo $(pwd)", "echo `pwd`",
+		`echo "$HOME"`, `echo "$(pwd)"`, "echo ~", "echo *", "echo a?b", "echo [a]", "echo {a,b}",
+		"echo {1..3}", "echo $'a'", `echo $"a"`, "echo a=~", "echo @(a)",
+		"if true; then ls; fi", "for x in a; do ls; done", "f() { ls; }; f", "time ls", "coproc ls",
+		"[[ a ]]", "((1))", "export A=1",
+		"date -s 12:00", "date 010203", "date --set=now", "date -f x", "date +%F +%T", "which /bin/ls",
+		"which -a ls", "which", "/bin/ls", "./ls", "sudo ls",
+		"node version", "python3 version", "make version", "gcc version", "npm version patch",
+		"go version -m x", "git version --build-options",
+		"cargo --version", "rustc --version", "docker --version", "go --version x", "nproc --ignore=x",
+		"pwd x", "true x", "true; rm x", "rm x; true",
+		"true && rm x", "true || rm x", "true\nrm x", "echo a > b", "echo a >| b", "echo <(ls)", "ls -l$x",
+		"ls -l'a'", "l's' -a", "ls \\-a", "ls -\\a",
+		"command ls", "builtin pwd", "alias ls=rm; ls", "exec ls", "eval ls", "ls;ls;ls;rm x", "ls\\\n-a",
+		"id root", "unam\u0435", "LS",
 	}
 	for _, c := range yes {
 		if !ReadOnly(c) {
@@ -85,8 +98,10 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	fine := []string{
-		"ls", "ls\r\npwd", "echo 'a\u00a0b'", "echo \"a\u3000b\"", "echo \"$(ls 'a\u00a0b') \u00a0\"", "echo caf\u00e9 \u4f60\u597d",
-		"cat > x <<'EOF'\na\u3000b\nEOF", "cat <<EOF > x\n\u00a0\nEOF\nls", "A=1", "> x", "rm -rf /", "echo \u200d", strings.Repeat("a", MaxText),
+		"ls", "ls\r\npwd", "echo 'a\u00a0b'", "echo \"a\u3000b\"", "echo \"$(ls 'a\u00a0b') \u00a0\"",
+		"echo caf\u00e9 \u4f60\u597d",
+		"cat > x <<'EOF'\na\u3000b\nEOF", "cat <<EOF > x\n\u00a0\nEOF\nls", "A=1", "> x", "rm -rf /", "echo \u200d",
+		strings.Repeat("a", MaxText),
 	}
 	for _, c := range fine {
 		if why := Check(c); why != "" {
@@ -138,8 +153,10 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	for _, c := range []string{
-		"", "A=1 npm test", "A=1", "(a)", "{ a; }", "a &", "! a", "a > x", "a >> x", "a < x", "a <<E\nE", "a <<<b", "a 3>&1", "a >&3", "a >& x", "a 2>&-", "a > $x",
-		"if a; then b; fi", "while a; do b; done", "for i in a; do b; done", "case a in b) c;; esac", "f() { a; }", "time a", "coproc a", "[[ a ]]", "((a))",
+		"", "A=1 npm test", "A=1", "(a)", "{ a; }", "a &", "! a", "a > x", "a >> x", "a < x", "a <<E\nE",
+		"a <<<b", "a 3>&1", "a >&3", "a >& x", "a 2>&-", "a > $x",
+		"if a; then b; fi", "while a; do b; done", "for i in a; do b; done", "case a in b) c;; esac",
+		"f() { a; }", "time a", "coproc a", "[[ a ]]", "((a))",
 		"export A=1", "declare a", "let a", "a |& b", "> /dev/null", "echo 'a", "a && (b)", "a | { b; }", "a <&0",
 	} {
 		if parts, ok := Split(c); ok {
@@ -193,7 +210,8 @@ func TestCorpus(t *testing.T) {
 // TestBounded feeds the largest texts that nest in every way the grammar has.
 func TestBounded(t *testing.T) {
 	for _, piece := range []string{
-		"(", "{ ", "$(", "`", "if ", "while ", "\"$(", "${x:-", "$((", "((", "a[", "<(", "a|", "a&&", "a;", "f()", "case x in a) ", "<<a ", "time ", "a=b ",
+		"(", "{ ", "$(", "`", "if ", "while ", "\"$(", "${x:-", "$((", "((", "a[", "<(", "a|", "a&&", "a;",
+		"f()", "case x in a) ", "<<a ", "time ", "a=b ",
 		"\"", "'", "\\", "$((1+(", "[[ -n a && ", "let a+", "x\u00a0", "'\u00a0'", "echo \"\u00a0$(", "\"\u00a0\" ",
 	} {
 		text := strings.Repeat(piece, MaxText/len(piece))
@@ -210,7 +228,10 @@ func TestBounded(t *testing.T) {
 }
 
 func FuzzShell(f *testing.F) {
-	for _, s := range []string{"ls", "ls && pwd", "echo $(a)", "echo 'a' \"b\" \\c", "a <<E\nb\nE", "echo \"\u00a0$(a)\"", "date +%F", "{a,b}", "\r\n", "a[b]=c"} {
+	for _, s := range []string{
+		"ls", "ls && pwd", "echo $(a)", "echo 'a' \"b\" \\c", "a <<E\nb\nE", "echo \"\u00a0$(a)\"", "date +%F", "{a,b}",
+		"\r\n", "a[b]=c",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
