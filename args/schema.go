@@ -28,10 +28,11 @@ type field struct {
 	schema *Schema
 }
 
-// Parse reads a JSON Schema. Its properties keep their order.
+// Parse reads a JSON Schema. Its properties keep their order. No schema at all allows
+// everything.
 func Parse(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
-		return &Schema{}, nil
+		return &Schema{open: true}, nil
 	}
 	v, err := Strict(raw)
 	if err != nil {

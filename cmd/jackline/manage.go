@@ -325,7 +325,7 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 				return usage("line %d: a tool must be a name or an object with name and parameters", n)
 			}
 		}
-		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWithAliases(known, aliases), in.Text))); err != nil {
+		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWith(known, aliases), in.Text))); err != nil {
 			return err
 		}
 	}
