@@ -19,7 +19,7 @@ import (
 type law struct {
 	floors     map[string]int               // package → floor; imports within the module go down only
 	fences     map[string]map[string]string // package → what it must not import, itself or below → why
-	support    map[string]bool              // packages that only tests import
+	support    map[string]bool              // packages that only tests import: they may do what a test may
 	goroutines map[string]string            // packages with go statements → why
 	processes  map[string]string            // packages that import os/exec → why
 	inits      map[string]string            // packages with an init function → why
@@ -114,8 +114,6 @@ var ours = law{
 		"model/openai": "the reader of a stream that may stall",
 		"model/detect": "engines that are asked at the same time",
 		"cmd/jackline": "signals, the browser, the terminal",
-
-		"model/modeltest": "asks a model from several sides at once",
 	},
 
 	processes: map[string]string{
