@@ -3,7 +3,6 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -74,7 +73,7 @@ func newBench(t testing.TB, o options, text string) *bench {
 	b.raw = script.New(s, script.Options{Native: o.Native, Window: o.Window})
 	main := b.raw
 	if !o.Native {
-		main = prompted.Wrap(b.raw, prompted.Options{Brief: o.Window < 8192})
+		main = wrapped(b.raw, o.Window)
 	}
 	b.model = &spy{Model: main, raw: b.raw}
 	b.open(t)
@@ -86,6 +85,11 @@ func newBench(t testing.TB, o options, text string) *bench {
 	}
 	t.Cleanup(func() { _ = b.db.Close() })
 	return b
+}
+
+// wrapped makes a model of text speak native calls, as the program does.
+func wrapped(m model.Model, window int) model.Model {
+	return prompted.Wrap(m, prompted.Options{Brief: window < 8192})
 }
 
 // open opens the store and makes an engine, as a start of the program does.
@@ -327,5 +331,3 @@ func written(r model.Request) string {
 	fmt.Fprintf(&b, "tools: %s; no calls: %v\n", strings.Join(names, " "), r.NoCalls)
 	return b.String()
 }
-
-var _ = errors.New

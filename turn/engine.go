@@ -256,11 +256,11 @@ func (r *run) open(ctx context.Context) error {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
 	}
-	bodies := []jackline.Body{jackline.TurnStart{
-		Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk,
-	}}
+	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
+	bodies := []jackline.Body{&start}
 	if r.m.Main != nil {
 		info := r.m.Main.Info()
+		start.Model = info.Name
 		p := jackline.Prep{
 			Window: info.Window, Assumed: info.Assumed, Budget: info.Window - reserve(info.Window), Tools: []string{},
 			ToolMode: r.m.Mode, MaxSteps: r.maxSteps(),

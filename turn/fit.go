@@ -114,7 +114,8 @@ func (r *run) current() []model.Message {
 		r.results += r.resultChars(r.items[r.rendered:])
 		r.rendered = n
 	}
-	return append(r.written[:len(r.written):len(r.written)], r.messages(r.pending)...)
+	// What is pending is written behind it, where the same will stand once it is stored.
+	return append(r.written, r.messages(r.pending)...)
 }
 
 // fit makes the next request, compacting the history first when it no longer fits. It returns the request's size in characters.
