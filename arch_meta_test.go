@@ -123,6 +123,8 @@ func TestArchChecksCanPass(t *testing.T) {
 		{"no root context", map[string]string{"turn/t_test.go": "package turn\n\nimport \"context\"\n\nvar c = context.Background()\n"}},
 		{"a tool is known in one place", map[string]string{"turn/t.go": "package turn\n\nimport _ \"clock\"\n\n// clock tells the clock.\ntype clock struct {\n\tClock int `clock`\n}\n\nvar s = \"the clock\"\n"}},
 		{"a tool is known in one place", map[string]string{"turn/t_test.go": "package turn\n\nvar s = \"clock\"\n", "ui/web/src/a.test.ts": "'clock'\n"}},
+		{"a tool is known in one place", map[string]string{"tool/tooltest/t.go": doc("tooltest", "var s = \"clock\"\n")}},
+		{"goroutines have owners", map[string]string{"tool/tooltest/t.go": doc("tooltest", "func f() { go f() }\n")}},
 		{"node_modules is ignored", map[string]string{"ui/web/package.json": "{}\n", "go.mod": fine["go.mod"] + "\nignore ./ui/web/node_modules\n"}},
 		{"nothing names a machine", map[string]string{"README.md": "Ask proxy.example.com for /odd.\n"}},
 	}
@@ -178,6 +180,10 @@ func small(t *testing.T, changes map[string]string) tree {
 	}
 	tree.here = []string{"/odd/place"}
 	return tree
+}
+
+func doc(name, rest string) string {
+	return "// Package " + name + " is here.\npackage " + name + "\n\n" + rest
 }
 
 func many(n int, text string) map[string]string {

@@ -29,8 +29,8 @@ func (d *Desk) Expire(ctx context.Context, now time.Time) ([]jackline.Approval, 
 	return d.closeEach(ctx, rows, jackline.Lapsed)
 }
 
-func pending(s jackline.SessionID, t jackline.TurnID) Filter {
-	return Filter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}}
+func pending(s jackline.SessionID, t jackline.TurnID) jackline.ApprovalFilter {
+	return jackline.ApprovalFilter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}}
 }
 
 // closeEach moves each row on by a record of its own, so that one that was answered meanwhile holds up none.

@@ -37,21 +37,13 @@ type Ledger interface {
 	Approval(context.Context, jackline.Owner, jackline.ApprovalID) (jackline.Approval, error)
 
 	// Approvals reads the owner's rows that a filter lets through, oldest first.
-	Approvals(context.Context, jackline.Owner, Filter) ([]jackline.Approval, error)
+	Approvals(context.Context, jackline.Owner, jackline.ApprovalFilter) ([]jackline.Approval, error)
 
 	// ExpiringApprovals reads the pending rows of all owners that expire before a moment.
 	ExpiringApprovals(ctx context.Context, before time.Time) ([]jackline.Approval, error)
 
 	// Grants reads the grants in force in one session of the owner's.
 	Grants(context.Context, jackline.Owner, jackline.SessionID) ([]jackline.Grant, error)
-}
-
-// A Filter says which rows to read. Zero fields let everything through.
-type Filter struct {
-	Session jackline.SessionID
-	Turn    jackline.TurnID
-	Call    jackline.CallID
-	States  []jackline.ApprovalState
 }
 
 // Options are what a desk may be told besides.
@@ -108,7 +100,7 @@ func (d *Desk) Row(ctx context.Context, o jackline.Owner, c jackline.CallID) (ja
 	if c == "" {
 		return jackline.Approval{}, false, nil
 	}
-	rows, err := d.ledger.Approvals(ctx, o, Filter{Call: c})
+	rows, err := d.ledger.Approvals(ctx, o, jackline.ApprovalFilter{Call: c})
 	if err != nil || len(rows) == 0 {
 		return jackline.Approval{}, false, err
 	}
@@ -152,7 +144,7 @@ func (d *Desk) flood(ctx context.Context, i jackline.Intent, now time.Time) erro
 	if i.Actor.Session.ID == "" {
 		return nil
 	}
-	rows, err := d.ledger.Approvals(ctx, i.Actor.Owner, Filter{Session: i.Actor.Session.ID})
+	rows, err := d.ledger.Approvals(ctx, i.Actor.Owner, jackline.ApprovalFilter{Session: i.Actor.Session.ID})
 	if err != nil {
 		return err
 	}

@@ -87,18 +87,18 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if d.read, err = openPool(path, false); err != nil {
 		return nil, fault(op, err)
 	}
-	ours, err := belongs(ctx, d.read)
+	ours, fresh, err := probe(ctx, d.read)
 	if err != nil {
 		return nil, fault(op, err)
 	}
-	if !ours {
+	if !ours && !fresh {
 		return nil, jackline.E(op, jackline.Conflict, nil,
 			"%s is the database of another program: choose another data folder.", path)
 	}
 	if d.write, err = openPool(path, true); err != nil {
 		return nil, fault(op, err)
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, fault(op, err)
 	}
 	conn, err := d.write.Conn(ctx)
@@ -283,10 +283,12 @@ func plainReason(err error) string {
 	return err.Error()
 }
 
-// prepare marks the database as ours, brings it to this version, and checks that the key belongs to it.
-func (d *DB) prepare(ctx context.Context) error {
-	if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
-		return err
+// prepare marks a fresh database as ours, brings it to this version, and checks that the key belongs to it.
+func (d *DB) prepare(ctx context.Context, fresh bool) error {
+	if fresh {
+		if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
+			return err
+		}
 	}
 	if err := d.migrate(ctx); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
+	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/turn"
 )
 
@@ -113,6 +114,38 @@ func (e *engines) make(name string) (turn.Models, error) {
 		// The engine is taken at its word that it knows no tools, once.
 		return turn.Models{Main: &either{native: native, text: modelsOf(text, false).Main}, Raw: text, Mode: "native"}, nil
 	}
+}
+
+// status is how the model of new chats is doing, as far as is known without asking the engine.
+func (e *engines) status(context.Context) server.ModelStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	st := server.ModelStatus{Name: e.conf.text("model.name"), BaseURL: e.conf.text("model.baseUrl"), Window: e.conf.number("model.window")}
+	if st.Name == "" {
+		st.Name = e.only
+	}
+	if strings.HasPrefix(st.Name, "script:") {
+		st.BaseURL = ""
+	}
+	if st.Name == "" {
+		st.Why = "No model is named yet; the engine's only one is taken if it has just one. Name one with --model, JACKLINE_MODEL, or model.name in the configuration file."
+		return st
+	}
+	m, ok := e.made[st.Name]
+	if !ok {
+		var err error
+		if m, err = e.make(st.Name); err != nil {
+			st.Why = jackline.Say(err)
+			return st
+		}
+		if e.made == nil {
+			e.made = map[string]turn.Models{}
+		}
+		e.made[st.Name] = m
+	}
+	info := m.Main.Info()
+	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, m.Mode, true
+	return st
 }
 
 // modelsOf wraps a model that has no tool calls of its own.

@@ -87,6 +87,15 @@ func (e *events) begin() error {
 	}
 }
 
+// ahead is what has arrived and was not read, at most n bytes of it.
+func (e *events) ahead(n int) []byte {
+	bytes, err := e.r.Peek(min(n, e.r.Buffered()))
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(bytes)
+}
+
 // value reads one value of a body that is bare JSON.
 func (e *events) value() (event, error) {
 	var raw json.RawMessage

@@ -67,7 +67,13 @@ type Options struct {
 }
 
 // String names address and model only: the rest may be secret.
-func (o Options) String() string { return "openai: " + o.Model + " at " + o.BaseURL }
+func (o Options) String() string {
+	u, err := parseBase(o.BaseURL)
+	if err != nil {
+		return "openai: " + o.Model
+	}
+	return "openai: " + o.Model + " at " + shown(u)
+}
 
 // GoString is String, so that no verb prints a secret.
 func (o Options) GoString() string { return o.String() }
@@ -186,11 +192,14 @@ func (m *Model) String() string { return "openai: " + m.info.Name + " at " + m.a
 // GoString is String, so that no verb prints a secret.
 func (m *Model) GoString() string { return m.String() }
 
-// address is the base URL as people are shown it: a query may hold a secret.
-func (m *Model) address() string {
-	u := *m.base
-	u.RawQuery, u.ForceQuery = "", false
-	return u.String()
+// address is the base URL as people are shown it.
+func (m *Model) address() string { return shown(m.base) }
+
+// shown is u without its query, which may hold a secret.
+func shown(u *url.URL) string {
+	bare := *u
+	bare.RawQuery, bare.ForceQuery = "", false
+	return bare.String()
 }
 
 // Close lets go of idle connections. Answers that are being read go on.

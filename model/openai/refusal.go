@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,8 @@ func TooLong(err error) (prompt, window int, ok bool) {
 
 // A problem is what was found in the body of a refusal.
 type problem struct {
-	text   string // all that it says, in lower case
+	text   string // all that it says, in lower case; nothing of a page
+	page   bool   // it is a web page
 	status int    // its own idea of a status, or 0
 	prompt int    // numbers of tokens that llama.cpp gives
 	window int
@@ -59,6 +61,9 @@ type problem struct {
 // {"detail"}, a list of one of these, or plain text.
 func readProblem(body []byte) problem {
 	var p problem
+	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
+		return problem{page: true}
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
@@ -126,7 +131,7 @@ func (p problem) says(phrases ...string) bool {
 // What engines say, learned from their documents and from reports of their users.
 func (p problem) isTooLong() bool {
 	return p.says("exceed_context_size", "context_length_exceeded", "maximum context length", "context length*exceed",
-		"available context size", "exceed context window", "context window*exceed", "context length of only",
+		"available context size", "context length is only", "exceed context window", "context window*exceed", "context length of only",
 		"n_keep*n_ctx", "prompt is too long", "prompt too long", "too large for model*context",
 		"input token count*exceeds the maximum", "input tokens exceed", "reduce the length of the messages", "context the overflows",
 		"greater than the context length", "longer than the model's context")
@@ -139,13 +144,12 @@ func (p problem) isNoTools() bool {
 }
 
 func (p problem) isNoModel(status int) bool {
-	if p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no model*loaded", "no models loaded",
-		"unknown model", "unknown_model") {
-		return true
-	}
-	return status == http.StatusNotFound && p.says("model") ||
-		(status == http.StatusBadRequest || status == 0) && p.says("model*not found", "model*does not exist")
+	return p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no models loaded", "no model loaded",
+		"unknown model", "unknown_model") || namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
 }
+
+// isNoAPI is how LM Studio says, with status 200, that the path is wrong.
+func (p problem) isNoAPI() bool { return p.says("unexpected endpoint", "unknown endpoint") }
 
 // quirk is the part of the request that the engine does not take.
 func (p problem) quirk() quirks {
@@ -154,6 +158,8 @@ func (p problem) quirk() quirks {
 		return noStreamOptions
 	case p.says("max_completion_tokens*instead", "max_tokens*not supported", "max_tokens*unsupported"):
 		return newMaxTokens
+	case p.says("roles must alternate", "must alternate between"):
+		return mustAlternate
 	case p.says("tool_choice"):
 		return noToolChoice
 	case p.says("system role not supported", "system role is not supported", "does not support system", "system messages are not supported",
@@ -176,6 +182,8 @@ func (m *Model) refused(op string, r refusal) *trouble {
 	}
 	name := m.info.Name
 	switch {
+	case status == http.StatusForbidden && p.page:
+		return &trouble{err: m.strange(op, r.body)}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden && !p.isTooLong():
 		if m.key == "" {
 			return say(never, jackline.Forbidden, "The engine at %s wants a key: name the environment variable that holds it with --api-key-env.", m.address())
@@ -192,12 +200,13 @@ func (m *Model) refused(op string, r refusal) *trouble {
 		t := say(never, jackline.NoModel, "The engine at %s has no model %q.", m.address(), name)
 		t.lost = true
 		return t
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || p.isNoAPI():
 		return say(never, jackline.Unavailable, "There is no Chat Completions API at %s.%s", m.address(), m.tryV1())
 	case status == http.StatusPaymentRequired || p.says("insufficient_quota", "exceeded your current quota", "credit balance"):
 		return say(never, jackline.Forbidden, "The account that this key belongs to at %s has no credit left.", m.address())
 	}
-	if q := p.quirk(); q&^r.sent != 0 && status < 500 || q == noSystem && q&^r.sent != 0 {
+	// Templates of models fail with any status.
+	if q := p.quirk(); q&^r.sent != 0 && (status < 500 || q&(noSystem|mustAlternate) != 0) {
 		t := say(never, jackline.Invalid, "The engine at %s refuses the request (status %d).", m.address(), status)
 		t.learn = q
 		return t
@@ -213,7 +222,7 @@ func (m *Model) failing(status int, p problem, r refusal,
 	case status == http.StatusTooManyRequests:
 		when := "later"
 		if after > 0 {
-			when = "in " + after.Round(time.Second).String()
+			when = "in " + inWords(after)
 		}
 		t := say(busy, jackline.Unavailable, "The engine at %s limits how often it may be asked: try again %s.", m.address(), when)
 		t.after = after
@@ -249,6 +258,8 @@ func (m *Model) tryV1() string {
 }
 
 var (
+	namedModel = regexp.MustCompile("\\bmodel ['\"`]?[^ ]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist|not exist)")
+
 	windowNumber = regexp.MustCompile(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|context window of|` +
 		`n_ctx: ?|tokens > |configured limit of|maximum number of tokens allowed \(|for model with) ?([0-9][0-9,]*)`)
 	promptNumber = regexp.MustCompile(`(?:you requested|resulted in|passed|request \(|n_keep: ?|prompt is too long:|keep the first|` +

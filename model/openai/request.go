@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ const (
 	noToolChoice                       // refuses tool_choice
 	newMaxTokens                       // wants max_completion_tokens for max_tokens
 	noSystem                           // has no system role: its text goes in front of the first user message
+	mustAlternate                      // takes no two user messages in a row: they are joined
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
@@ -37,7 +39,7 @@ func (m *Model) write(r model.Request, q quirks) []byte {
 		w.raw(`]`)
 	}
 	w.raw(`,"messages":[`)
-	w.messages(r, q&noSystem != 0)
+	w.messages(r, q)
 	w.raw(`],"stream":true`)
 	if q&noStreamOptions == 0 {
 		w.raw(`,"stream_options":{"include_usage":true}`)
@@ -107,29 +109,38 @@ func schema(t model.Tool) []byte {
 	return b.Bytes()
 }
 
-func (w *writer) messages(r model.Request, fold bool) {
+func (w *writer) messages(r model.Request, q quirks) {
 	system := joinBlocks(r.System)
-	if system != "" && !fold {
+	if system != "" && q&noSystem == 0 {
 		w.message("system", system)
 		system = ""
+	}
+	var user []string // texts of user messages that are not written yet
+	if system != "" {
+		user = append(user, system)
+	}
+	flush := func() {
+		if len(user) > 0 {
+			w.message("user", strings.Join(user, "\n\n"))
+		}
+		user = user[:0]
 	}
 	for i, msg := range r.Messages {
 		switch {
 		case msg.Role == model.Assistant:
+			flush()
 			w.assistant(i, msg)
-		case msg.Role == model.Result && w.native:
+		case msg.Role == model.Result && w.native && len(w.open) > 0:
+			flush()
 			w.result(msg)
 		default:
-			text := msg.Text
-			if system != "" {
-				text, system = system+"\n\n"+text, ""
+			user = append(user, msg.Text)
+			if q&mustAlternate == 0 {
+				flush()
 			}
-			w.message("user", text)
 		}
 	}
-	if system != "" { // to be folded, but there is no user message
-		w.message("user", system)
-	}
+	flush()
 }
 
 func joinBlocks(blocks []string) string {
@@ -192,17 +203,12 @@ func orEmpty(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// result writes the result of a call. One that answers no call of the assistant message before it would
-// be refused by strict engines, so it is written as a user message.
+// result writes the result of a call. There is an open one: a result that answers no call would be refused by strict
+// engines, and is written as a user message.
 func (w *writer) result(msg model.Message) {
-	id, ok := w.answered(msg)
-	if !ok {
-		w.message("user", msg.Text)
-		return
-	}
 	w.begin("tool")
 	w.raw(`,"tool_call_id":`)
-	w.text(id)
+	w.text(w.answered(msg))
 	if msg.Name != "" {
 		w.raw(`,"name":`)
 		w.text(msg.Name)
@@ -212,22 +218,15 @@ func (w *writer) result(msg model.Message) {
 	w.raw(`}`)
 }
 
-// answered finds the call that msg answers, by ID, else by name, else by order, and takes it off the list.
-func (w *writer) answered(msg model.Message) (id string, ok bool) {
-	find := func(same func(openCall) bool) bool {
-		for i, c := range w.open {
-			if same(c) {
-				id = c.id
-				w.open = append(w.open[:i], w.open[i+1:]...)
-				return true
-			}
-		}
-		return false
+// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
+func (w *writer) answered(msg model.Message) (id string) {
+	at := slices.IndexFunc(w.open, func(c openCall) bool { return msg.CallID != "" && c.id == msg.CallID })
+	if at < 0 {
+		at = max(0, slices.IndexFunc(w.open, func(c openCall) bool { return c.name == msg.Name }))
 	}
-	ok = msg.CallID != "" && find(func(c openCall) bool { return c.id == msg.CallID }) ||
-		msg.Name != "" && find(func(c openCall) bool { return c.name == msg.Name }) ||
-		find(func(openCall) bool { return true })
-	return id, ok
+	id = w.open[at].id
+	w.open = slices.Delete(w.open, at, at+1)
+	return id
 }
 
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request. The JSON around the

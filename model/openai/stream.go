@@ -71,15 +71,29 @@ func (m *Model) answer(ctx context.Context, r model.Request, said *bool, yield f
 	}
 }
 
+// An exchange is one attempt: a request, and the answer as far as it goes.
+type exchange struct {
+	m      *Model
+	parent context.Context // the caller's
+	ctx    context.Context // ends with it, and when the engine is silent for too long
+	sent   quirks          // what the request is written without
+	tools  bool            // it offers tools
+
+	watch  *watch
+	events *events
+	answer *answer
+}
+
 // attempt sends r once and reads the answer.
 func (m *Model) attempt(parent context.Context, r model.Request, yield func(model.Chunk) bool) *trouble {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	w := &watch{limit: m.firstByte, idle: m.idle, timer: time.AfterFunc(m.firstByte, func() { cancel(errSilent) })}
+	w := &watch{limit: m.firstByte, timer: time.AfterFunc(m.firstByte, func() { cancel(errSilent) })}
 	defer w.timer.Stop()
+	x := &exchange{m: m, parent: parent, ctx: ctx, watch: w, tools: m.info.Native && len(r.Tools) > 0}
+	x.sent = quirks(m.learned.Load())
 
-	q := quirks(m.learned.Load())
-	resp, err := m.send(ctx, http.MethodPost, "chat/completions", m.write(r, q))
+	resp, err := m.send(ctx, http.MethodPost, "chat/completions", m.write(r, x.sent))
 	w.timer.Stop()
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -90,14 +104,13 @@ func (m *Model) attempt(parent context.Context, r model.Request, yield func(mode
 	defer closeBody(resp)
 	w.body = resp.Body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		w.limit, w.idle = tail, tail
+		w.limit = tail
 		// What could be read of the error is enough.
 		body, _ := io.ReadAll(io.LimitReader(w, maxRefusal))
-		return m.refused(opStream, refusal{
-			status: resp.StatusCode, header: resp.Header, body: body, sent: q, tools: m.info.Native && len(r.Tools) > 0,
-		})
+		return x.refused(refusal{status: resp.StatusCode, header: resp.Header, body: body})
 	}
-	return m.read(ctx, w, m.newAnswer(r, yield), q)
+	x.events, x.answer = newEvents(w), m.newAnswer(r, yield)
+	return x.ended(x.read())
 }
 
 // A watch is a body that ends the request when it is silent for too long. Only the time spent waiting for the server
@@ -106,8 +119,6 @@ type watch struct {
 	body  io.Reader
 	timer *time.Timer
 	limit time.Duration // for the read that comes
-	idle  time.Duration // for those after the first
-	begun bool
 }
 
 // Read reads from the body under the limit.
@@ -115,92 +126,99 @@ func (w *watch) Read(p []byte) (int, error) {
 	w.timer.Reset(w.limit)
 	n, err := w.body.Read(p)
 	w.timer.Stop()
-	if n > 0 && !w.begun {
-		w.begun, w.limit = true, w.idle
-	}
 	return n, err
 }
 
-// read turns the body into chunks.
-func (m *Model) read(ctx context.Context, w *watch, a *answer, q quirks) *trouble {
-	e := newEvents(w)
-	err := e.begin()
-	for err == nil {
-		var ev event
-		if ev, err = e.next(); err == nil {
-			err = a.take(ev)
+// read turns the body into chunks until something ends it.
+func (x *exchange) read() error {
+	if err := x.events.begin(); err != nil {
+		return err
+	}
+	for {
+		if err := x.parent.Err(); err != nil {
+			return err // what is in the buffer is not wanted any more
 		}
-		if a.finish != "" {
-			w.limit = tail
+		ev, err := x.events.next()
+		if err != nil {
+			return err
+		}
+		if err := x.answer.take(ev); err != nil {
+			return err
+		}
+		switch {
+		case x.answer.finish != "":
+			x.watch.limit = tail
+		case x.answer.size > 0:
+			x.watch.limit = x.m.idle
 		}
 	}
-	return m.ended(ctx, err, w, e, a, q)
 }
 
-// ended says how the answer ended, given the error that ended the reading.
-func (m *Model) ended(ctx context.Context, err error, w *watch, e *events, a *answer, q quirks) *trouble {
+// ended says how the answer ended, given what ended the reading.
+func (x *exchange) ended(err error) *trouble {
+	m, a := x.m, x.answer
 	var off *brokenOff
 	switch {
-	case err == errGone:
-		return &trouble{err: errGone}
+	case err == errGone || x.parent.Err() != nil:
+		return &trouble{err: err}
 	case err == errEnough:
-		return m.finished(a, model.Length)
+		return x.finished(model.Length)
 	case errors.As(err, &off):
-		t := m.refused(opStream, refusal{body: off.body, sent: q, tools: m.info.Native})
-		return t
+		return x.refused(refusal{body: off.body})
 	case errors.Is(err, errTooMuch):
 		return &trouble{err: jackline.E(opStream, jackline.Unavailable, err,
 			"The engine at %s does not stop: its answer is larger than Jackline reads. What came so far is kept.", m.address())}
 	case errors.Is(err, errNoStream):
-		return &trouble{err: m.unreadable(e, a, err)}
-	case !a.heard && err == io.EOF && !e.done:
+		return &trouble{err: x.unreadable(err)}
+	case !a.heard && err == io.EOF && !x.events.done:
 		return &trouble{err: m.strange(opStream, a.first)}
-	}
-	if filtered(a.finish) && !a.spoken && a.calls.began == 0 {
+	case filtered(a.finish) && !a.spoken && a.calls.began == 0:
 		return &trouble{err: jackline.E(opStream, jackline.Forbidden, errFiltered,
 			"The content filter of %s withheld the answer. Ask in other words.", m.address())}
 	}
-	f, ok := reason(a.finish)
-	if ok && (a.finish != "" || e.done || a.whole && err == io.EOF) {
-		return m.finished(a, f)
+	if f, ok := reason(a.finish); ok && (a.finish != "" || x.events.done || a.whole && err == io.EOF) {
+		return x.finished(f)
 	}
-	return m.cut(ctx, err, w)
+	return x.cut(err)
 }
 
-func (m *Model) finished(a *answer, f model.Finish) *trouble {
-	if err := a.end(f); err != nil {
+func (x *exchange) refused(r refusal) *trouble {
+	r.sent, r.tools = x.sent, x.tools
+	return x.m.refused(opStream, r)
+}
+
+func (x *exchange) finished(f model.Finish) *trouble {
+	if err := x.answer.end(f); err != nil {
 		return &trouble{err: err}
 	}
 	return nil
 }
 
 // cut is the trouble with an answer that ended before its end.
-func (m *Model) cut(ctx context.Context, err error, w *watch) *trouble {
-	if context.Cause(ctx) == errSilent {
-		if !w.begun {
+func (x *exchange) cut(err error) *trouble {
+	m := x.m
+	if context.Cause(x.ctx) == errSilent {
+		if x.answer.size == 0 {
 			return m.unreachable(opStream, errSilent)
 		}
-		return &trouble{err: jackline.E(opStream, jackline.Timeout, errStalled,
-			"The engine at %s stopped in the middle of its answer and has said nothing for %s.", m.address(), w.idle)}
+		return &trouble{err: jackline.E(opStream, jackline.Timeout, errSilent,
+			"The engine at %s stopped in the middle of its answer and has said nothing for %s.", m.address(), inWords(m.idle))}
 	}
 	return &trouble{again: busy, err: jackline.E(opStream, jackline.Unavailable, m.blotted(err),
 		"The connection to %s broke off in the middle of the answer. What came so far is kept.", m.address())}
 }
 
 // unreadable is the error for a body that is no answer: a page, or something else.
-func (m *Model) unreadable(e *events, a *answer, cause error) error {
-	begin := a.first
+func (x *exchange) unreadable(cause error) error {
+	if x.answer.heard {
+		return jackline.E(opStream, jackline.Unavailable, x.m.blotted(cause),
+			"The engine at %s sent something unreadable in the middle of its answer. What came so far is kept.", x.m.address())
+	}
+	begin := x.answer.first
 	if begin == nil {
-		n := min(e.r.Buffered(), maxExcerpt)
-		if peeked, err := e.r.Peek(n); err == nil {
-			begin = append([]byte{}, peeked...)
-		}
+		begin = x.events.ahead(maxExcerpt)
 	}
-	if a.heard {
-		return jackline.E(opStream, jackline.Unavailable, m.blotted(cause),
-			"The engine at %s sent something unreadable in the middle of its answer. What came so far is kept.", m.address())
-	}
-	return m.strange(opStream, begin)
+	return x.m.strange(opStream, begin)
 }
 
 // unnamed is the error for a request without a model's name.
@@ -240,7 +258,7 @@ func offer(names []string) string {
 			}
 			return -1
 		}, strings.ToValidUTF8(n, ""))
-		shown = append(shown, n[:min(len(n), maxNameShown)])
+		shown = append(shown, strings.ToValidUTF8(n[:min(len(n), maxNameShown)], ""))
 	}
 	s := strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {

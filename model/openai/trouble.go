@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -38,11 +39,7 @@ const (
 	loading       // the engine is up, its model not yet
 )
 
-// Reasons for which a watch ends a request.
-var (
-	errSilent  = errors.New("no byte within the limit")
-	errStalled = errors.New("no further byte within the limit")
-)
+var errSilent = errors.New("no byte within the limit") // why a watch ends a request
 
 // pause is how long to wait before attempt number try+1, and whether there is to be one.
 // spent is what the pauses so far add up to.
@@ -91,14 +88,13 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 		return t
 	}
 	var dns *net.DNSError
-	var moved bool
-	switch moved = errors.Is(cause, errMoved); {
-	case moved:
+	switch {
+	case errors.Is(cause, errMoved):
 		t.again = never
 		return say(jackline.Unavailable, "%s sends its visitors to another address. Give that one with --base-url.", m.address())
 	case errors.Is(cause, errSilent):
 		t.again = never
-		return say(jackline.Timeout, "The engine at %s has said nothing for %s. Its own log may say why.", m.address(), m.firstByte)
+		return say(jackline.Timeout, "The engine at %s has said nothing for %s. Its own log may say why.", m.address(), inWords(m.firstByte))
 	case errors.Is(cause, http.ErrSchemeMismatch):
 		t.again = never
 		return say(jackline.Unavailable, "The engine at %s does not speak https: try http:// in --base-url.", m.address())
@@ -121,15 +117,8 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 
 // bare takes off the layer that only repeats method and address.
 func bare(err error) error {
-	var u interface {
-		error
-		Unwrap() error
-		Timeout() bool
-	}
-	if errors.As(err, &u) && u == err {
-		if inner := u.Unwrap(); inner != nil {
-			return inner
-		}
+	if u, ok := err.(*url.Error); ok {
+		return u.Err
 	}
 	return err
 }
@@ -228,4 +217,16 @@ func retryAfterOf(h http.Header, now time.Time) time.Duration {
 		return max(at.Sub(now), 0)
 	}
 	return 0
+}
+
+// inWords is d for a sentence: "45 seconds", "2 minutes".
+func inWords(d time.Duration) string {
+	n, unit := int(d.Round(time.Second)/time.Second), "second"
+	if n >= 120 {
+		n, unit = int(d.Round(time.Minute)/time.Minute), "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.Itoa(n) + " " + unit
 }

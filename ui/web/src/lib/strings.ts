@@ -17,6 +17,8 @@ export const t = {
   remove: 'Remove',
   retry: 'Try again',
   loading: 'Loading…',
+  stale: 'A part of this page could not be loaded. The server may have been updated.',
+  reload: 'Reload',
   more: 'More',
   number: (v: number) => number.format(v),
   offline: 'The server cannot be reached. Nothing was sent; try again when it is back.',
@@ -78,7 +80,7 @@ export const t = {
   },
 
   start: {
-    title: 'What shall be done?',
+    title: 'What should be done?',
     lead: 'It works in one folder, shows you every step, and asks before it changes anything you did not allow.',
     workspace: 'Folder',
     workspaceHelp: 'On the server. A chat stays in its folder.',
@@ -107,7 +109,7 @@ export const t = {
   chat: {
     log: 'Conversation',
     you: 'You',
-    empty: 'Nothing here yet. Write below what shall be done.',
+    empty: 'Nothing here yet. Describe a task below.',
     loading: 'Loading the conversation…',
     gone: 'This chat does not exist, or is not yours.',
     latest: 'Newest',
@@ -264,6 +266,7 @@ export const t = {
     replaces: 'replaces what is there',
     runsIn: 'Runs in',
     touches: 'Touches',
+    touchesNone: 'nothing named',
     risky: 'Risk',
     why: 'Why asked',
     whyTainted: 'This chat has read text that someone else could have written.',
@@ -328,8 +331,8 @@ export const t = {
 
   composer: {
     label: 'Message',
-    placeholder: 'Write what shall be done',
-    placeholderRunning: 'Write what comes next, or steer now',
+    placeholder: 'Describe a task or ask a question',
+    placeholderRunning: 'What comes next? Or steer what runs now',
     send: 'Send',
     queue: 'Queue',
     steer: 'Steer',
