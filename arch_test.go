@@ -70,8 +70,9 @@ var ours = law{
 		"turn":            3,
 		"model/modeltest": 3,
 
-		// Everybody's way in.
-		"server": 4,
+		// Everybody's way in, and what stands before it.
+		"server":       4,
+		"server/guard": 1,
 
 		// Where all of it is plugged together.
 		"cmd/jackline": 5,

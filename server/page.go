@@ -6,7 +6,21 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/jackline-ai/jackline/server/guard"
 )
+
+// isPage reports whether a request asks for a file of the page, by its path alone.
+func isPage(r *http.Request) bool {
+	p := r.URL.Path
+	return p != "/api" && !strings.HasPrefix(p, "/api/") && p != pathHealth && p != pathOpenAPI
+}
+
+// isPublic reports whether a request needs no token: the page must load before it can log in.
+func isPublic(r *http.Request) bool {
+	get := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return get && (r.URL.Path == pathHealth || isPage(r)) || r.Method == http.MethodPost && r.URL.Path == pathLogin
+}
 
 // assets is the folder of the page whose names hold a hash of their content.
 const assets = "assets/"
@@ -15,7 +29,7 @@ const assets = "assets/"
 func (s *Server) fallback(w http.ResponseWriter, r *http.Request) {
 	if allowed := s.otherMethods(r); len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		newProblem(http.StatusMethodNotAllowed, titleMethod, "This method is not used here.").write(w)
+		newProblem(http.StatusMethodNotAllowed, guard.Method, "This method is not used here.").write(w)
 		return
 	}
 	if !isPage(r) || s.c.Files == nil {
@@ -24,7 +38,7 @@ func (s *Server) fallback(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		newProblem(http.StatusMethodNotAllowed, titleMethod, "This method is not used here.").write(w)
+		newProblem(http.StatusMethodNotAllowed, guard.Method, "This method is not used here.").write(w)
 		return
 	}
 	s.file(w, r)

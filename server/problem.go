@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 // A problem is an error as a client sees it: RFC 9457, with what a client needs to go on. It never holds a cause.
@@ -24,15 +25,6 @@ type problem struct {
 	Approval jackline.ApprovalID `json:"approval,omitempty" doc:"403 with decision ask: the row to be answered"`
 	By       string              `json:"by,omitempty" doc:"409: who answered first"`
 }
-
-// Problems that no jackline.Kind names: they are about the request itself.
-const (
-	titleUnauthorized = "unauthorized"
-	titleMethod       = "method"
-	titleTooLarge     = "too-large"
-	titleMediaType    = "media-type"
-	titleTooMany      = "too-many"
-)
 
 // Error is the sentence; with it a problem is what huma takes for an error with a status.
 func (p *problem) Error() string { return p.Detail }
@@ -130,9 +122,9 @@ func translate(_ huma.Context, _ string, v any) (any, error) {
 	case http.StatusUnprocessableEntity:
 		return newProblem(m.Status, jackline.Unprocessed.String(), "The request does not fit: "+detail+"."), nil
 	case http.StatusRequestEntityTooLarge:
-		return newProblem(m.Status, titleTooLarge, tooLargeText), nil
+		return newProblem(m.Status, guard.TooLarge, "The body is larger than 1 MiB."), nil
 	case http.StatusUnsupportedMediaType:
-		return newProblem(m.Status, titleMediaType, mediaTypeText), nil
+		return newProblem(m.Status, guard.MediaType, "Bodies must be application/json."), nil
 	case http.StatusRequestTimeout:
 		return newProblem(m.Status, jackline.Timeout.String(), "The body did not arrive in time."), nil
 	}

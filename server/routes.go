@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 // routes lists all routes of the API. The handlers stand in the files named for what they are about.
@@ -58,7 +59,7 @@ func route[I, O any](s *Server, method, path, id, summary string, h func(context
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: http.StatusOK,
 		Security:     []map[string][]string{{"token": {}}},
-		MaxBodyBytes: maxBody + 1, // the guard has read it already
+		MaxBodyBytes: guard.MaxBody + 1, // the guard has read it already
 		// huma's own deadline would stand while the handler runs, and end the request's context.
 		BodyReadTimeout: -1,
 		Responses:       map[string]*huma.Response{},

@@ -3,13 +3,14 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
+	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -68,7 +70,7 @@ type Config struct {
 
 	Files   fs.FS    // the page; nil serves none
 	Token   string   // 256 bits, the bearer token
-	Hosts   []string // the exact names, with port, under which the server may be called; see HostsOf
+	Hosts   []string // the exact names, with port, under which the server may be called; see guard.HostsOf
 	Version string
 	Sandbox string // what commands are confined by: "none"
 	Log     *slog.Logger
@@ -82,8 +84,8 @@ type Server struct {
 	mux     *http.ServeMux
 	spec    []byte
 	handler http.Handler
-	codes   codes
-	logins  limiter
+	codes   *guard.Codes
+	logins  *guard.Limiter
 
 	settings sync.Mutex // one change of settings at a time
 
@@ -113,8 +115,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		c: c, owner: jackline.Local, mux: http.NewServeMux(), streams: newGroup(),
-		codes:  codes{open: map[[sha256.Size]byte]time.Time{}},
-		logins: limiter{most: maxFailures},
+		codes: guard.NewCodes(), logins: guard.NewLimiter(guard.MaxFailures),
 	}
 	s.api = humago.New(s.mux, s.humaConfig())
 	s.routes()
@@ -123,9 +124,10 @@ func New(c Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("GET "+pathOpenAPI, s.serveSpec)
 	s.mux.HandleFunc("/", s.fallback)
-	s.handler = &guard{
-		token: sha256.Sum256([]byte(c.Token)), hosts: c.Hosts, failures: &limiter{most: maxFailures}, log: c.Log, next: s.mux,
-	}
+	s.handler = s.catch(guard.New(guard.Config{
+		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: s.mux,
+		Refuse: func(w http.ResponseWriter, why guard.Refusal) { newProblem(why.Status, why.Title, why.Detail).write(w) },
+	}))
 	return s, nil
 }
 
@@ -133,7 +135,49 @@ func New(c Config) (*Server, error) {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // NewCode makes a login code for a person at a terminal. It works once, for ten minutes.
-func (s *Server) NewCode() string { return s.codes.make() }
+func (s *Server) NewCode() string { return s.codes.New() }
+
+// catch makes a panic in a handler the fault of its request alone.
+func (s *Server) catch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		track := &tracker{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v) // a way to drop the connection, not a fault
+			}
+			p := problemOf(r.Context(), s.c.Log, r.Method, r.URL.Path, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			if !track.wrote {
+				p.write(w)
+			}
+		}()
+		next.ServeHTTP(track, r)
+	})
+}
+
+// A tracker knows whether an answer has begun.
+type tracker struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// WriteHeader notes that the answer has begun.
+func (t *tracker) WriteHeader(status int) {
+	t.wrote = true
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that the answer has begun.
+func (t *tracker) Write(b []byte) (int, error) {
+	t.wrote = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController what it needs.
+func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // Limits of connections.
 const (
@@ -185,7 +229,8 @@ func (s *Server) humaConfig() huma.Config {
 	c.Info.Description = "The API of a Jackline server. Every request but the health check and the login carries the bearer token."
 	c.CreateHooks = nil
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
-	c.Formats = map[string]huma.Format{"application/json": {Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}}
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the second is for problem+json
 	c.Transformers = []huma.Transformer{translate}
 	c.RejectUnknownQueryParameters = true
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}

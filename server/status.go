@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 // callerOf says who sent a request: the page, the command line, or another program.
@@ -39,11 +40,11 @@ type loginBody struct {
 }
 
 func (s *Server) login(_ context.Context, in *loginIn) (*body[loginBody], error) {
-	if !s.logins.allow() {
-		return nil, newProblem(http.StatusTooManyRequests, titleTooMany, "Too many logins; wait a minute, or paste the token.")
+	if !s.logins.Allow() {
+		return nil, newProblem(http.StatusTooManyRequests, guard.TooMany, "Too many logins; wait a minute, or paste the token.")
 	}
-	if !s.codes.use(strings.TrimSpace(in.Body.Code)) {
-		return nil, newProblem(http.StatusUnauthorized, titleUnauthorized, "This link was used already, or is too old: `jackline web` opens a new one.")
+	if !s.codes.Use(strings.TrimSpace(in.Body.Code)) {
+		return nil, newProblem(http.StatusUnauthorized, guard.Unauthorized, "This link was used already, or is too old: `jackline web` opens a new one.")
 	}
 	return bodyOf(loginBody{s.c.Token}, nil)
 }

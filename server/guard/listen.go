@@ -1,4 +1,4 @@
-package server
+package guard
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ const nextPorts = 20
 // Listen opens the address to serve at. When the port is taken it takes the next free one of the next 20, and note says
 // so. An address that other machines can reach is refused unless remote is true.
 func Listen(address string, remote bool) (l net.Listener, note string, err error) {
-	const op = "server.Listen"
+	const op = "guard.Listen"
 	if address == "" {
 		address = DefaultAddress
 	}
@@ -32,7 +32,7 @@ func Listen(address string, remote bool) (l net.Listener, note string, err error
 	if err != nil {
 		return nil, "", jackline.E(op, jackline.Invalid, err, "%q is no port: write a number from 0 to 65535.", portText)
 	}
-	if !isLoopback(address) && !remote {
+	if !Loopback(address) && !remote {
 		return nil, "", jackline.E(op, jackline.Forbidden, nil,
 			"%s can be reached from other machines, and whoever reaches Jackline and has its token commands your files and shell. "+
 				"Listen at 127.0.0.1, or set server.allowRemote: true if you mean it and stand a TLS proxy in front.", address)
