@@ -3,8 +3,8 @@
 
 export interface Piece {
   text: string
-  /** "" is plain text; the others are shown so that they cannot be missed. */
-  mark: '' | 'control' | 'hidden' | 'alike'
+  /** "" is plain text, accent a letter of a word that nobody takes for another; the others are shown so that they cannot be missed. */
+  mark: '' | 'accent' | 'control' | 'hidden' | 'alike'
   code: string
 }
 
@@ -19,6 +19,9 @@ const names: Record<number, string> = {
 // separators, fillers, variation selectors, tags, private and unpaired code units.
 const hidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u
+
+// The letters that European languages write among ASCII ones, without those that look just like one of them.
+const european = /[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u012f\u0132-\u0137\u0139-\u0148\u014a-\u017e]/
 
 const code = (c: string) => {
   const n = c.codePointAt(0)!
@@ -46,14 +49,14 @@ export function reveal(text: string): Piece[] {
     const mixed = /[A-Za-z]/.test(run)
     for (const c of run) {
       if (hidden.test(c)) marked(c, 'hidden')
-      else if (mixed && c.charCodeAt(0) > 127) marked(c, 'alike')
+      else if (mixed && c.charCodeAt(0) > 127) marked(c, european.test(c) ? 'accent' : 'alike')
       else plain(c)
     }
   }
   return out
 }
 
-/** Whether there is anything to mark. */
+/** Whether there is anything that hides or may imitate. */
 export function suspicious(text: string): boolean {
-  return reveal(text).some((p) => p.mark !== '')
+  return reveal(text).some((p) => p.mark !== '' && p.mark !== 'accent')
 }

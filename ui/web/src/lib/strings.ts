@@ -287,6 +287,7 @@ export const t = {
       control: 'control character',
       hidden: 'invisible character',
       alike: 'letter that may imitate another',
+      accent: 'letter outside ASCII',
     } as Record<string, string>,
     once: 'Allow once',
     task: 'This task',
