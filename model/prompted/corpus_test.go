@@ -272,12 +272,18 @@ func (t testCase) timed(catalog *Catalog, want outcome) string {
 		return "in one piece:" + difference(outcomeOf(r), want)
 	}
 	limit := time.Duration(t.TimeMS) * time.Millisecond
-	once := fastest(func() { Read(catalog, text) })
+	double := expand(t.TextGen, 2)
+	var once, twice time.Duration
+	for range 5 { // another process may get in the way of one measurement, not of five
+		once = fastest(func() { Read(catalog, text) })
+		twice = fastest(func() { Read(catalog, double) })
+		if twice <= 3*once {
+			break
+		}
+	}
 	if limit > 0 && once > limit {
 		return fmt.Sprintf("took %v, longer than %v", once, limit)
 	}
-	double := expand(t.TextGen, 2)
-	twice := fastest(func() { Read(catalog, double) })
 	if twice > 3*once && twice > 5*time.Millisecond {
 		return fmt.Sprintf("took %v for twice the text, and %v for the text", twice, once)
 	}

@@ -81,11 +81,25 @@ func (s *scanner) step() {
 		s.text(j)
 		return
 	}
+	if known[j] == '<' && !s.tagLike(j) {
+		s.text(j + 1)
+		return
+	}
 	switch {
 	case s.thought(), s.framing(), s.result(), s.code(), s.call():
 	default:
 		s.text(s.i + 1)
 	}
+}
+
+// tagLike reports whether the angle bracket at i may begin a tag or a token. In most texts
+// this saves asking everyone who is waiting for one.
+func (s *scanner) tagLike(i int) bool {
+	c := s.in.At(i + 1)
+	if c == '|' {
+		c = s.in.At(i + 2)
+	}
+	return letter(c) || c == '/' || c == '|' || c >= 0x80
 }
 
 // special are the bytes that can begin something.
