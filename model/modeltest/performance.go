@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -104,6 +105,9 @@ func (p *performance) begin() {
 		p.out = p.pack
 	}
 	p.w.WriteHeader(http.StatusOK)
+	if p.d.Opening != nil {
+		p.delta(p.d.Opening)
+	}
 }
 
 // write sends bytes. Errors mean that the client has gone; the request's context says so too.
@@ -135,9 +139,8 @@ func (p *performance) chunk(choices []any, more map[string]any) {
 	v := map[string]any{
 		"id": answerID, "object": "chat.completion.chunk", "created": created, "model": p.q.Model, "choices": choices,
 	}
-	for k, e := range more {
-		v[k] = e
-	}
+	maps.Copy(v, p.d.Fields)
+	maps.Copy(v, more)
 	p.event(encode(v))
 }
 

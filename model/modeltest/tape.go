@@ -275,6 +275,8 @@ func writeChunk(b *bytes.Buffer, chunk string) {
 		switch {
 		case !prints(text):
 			fmt.Fprintf(b, "\" %s\n", strconv.Quote(line))
+		case line == "\n":
+			b.WriteString("|\n")
 		case ended:
 			fmt.Fprintf(b, "| %s\n", text)
 		default:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackline-ai/jackline/model"
 )
@@ -55,7 +56,7 @@ func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer
 // take reads one event.
 func (a *answer) take(ev event) error {
 	if a.first == nil {
-		a.first = append([]byte{}, ev.data[:min(len(ev.data), maxExcerpt)]...)
+		a.first = slices.Clone(ev.data[:min(len(ev.data), maxExcerpt)])
 	}
 	var p packet
 	var mismatch *json.UnmarshalTypeError
@@ -67,7 +68,7 @@ func (a *answer) take(ev event) error {
 		return fmt.Errorf("%w: %w", errNoStream, err)
 	}
 	if body := p.fails(ev.kind, ev.data); body != nil {
-		return &brokenOff{body: append([]byte{}, body...)}
+		return &brokenOff{body: slices.Clone(body[:min(len(body), maxRefusal)])}
 	}
 	a.usage = p.count(a.usage)
 	a.heard = a.heard || len(p.Choices) > 0 || p.Usage != nil

@@ -13,13 +13,41 @@ type draft struct {
 	id    string
 	name  string
 	args  strings.Builder
-	shown bool // its name was announced
+	nest  nesting // of args
+	shown bool    // its name was announced
 }
 
 // whole reports whether d could end here.
-func (d *draft) whole() bool {
-	text := strings.TrimSpace(d.args.String())
-	return d.name != "" && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
+func (d *draft) whole() bool { return d.name != "" && d.nest.closed }
+
+// Nesting follows JSON as it comes and knows when its one value is closed. It looks at each byte once, so that
+// no server can make it look at long arguments again and again.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+	closed, spoiled bool // the value has ended; something stands behind its end
+}
+
+func (n *nesting) write(s string) {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted:
+			n.escaped, n.quoted = c == '\\', c != '"'
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+		case n.closed || n.spoiled:
+			n.closed, n.spoiled = false, true
+		case c == '"':
+			n.quoted = true
+		case c == '{' || c == '[':
+			n.depth++
+		case c == '}' || c == ']':
+			n.depth--
+			n.closed = n.depth == 0
+		}
+	}
 }
 
 // A desk puts calls together from fragments, in the order in which they began.
@@ -116,8 +144,10 @@ func (k *desk) write(d *draft, f fragment) {
 	}
 	if f.Function.Arguments.whole {
 		d.args.Reset()
+		d.nest = nesting{}
 	}
 	d.args.WriteString(f.Function.Arguments.text)
+	d.nest.write(f.Function.Arguments.text)
 }
 
 // show announces d's name once it is known: it is a tool's, or its arguments have begun.

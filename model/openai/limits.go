@@ -31,12 +31,13 @@ const (
 const (
 	maxText  = 8 << 20   // bytes of text, reasoning and arguments in one answer: some two million tokens
 	maxLine  = 32 << 20  // bytes of one event, or of an answer in one piece
-	maxBody  = 512 << 20 // bytes on the wire of one answer, the frames around the text included
+	maxBody  = 128 << 20 // bytes on the wire of one answer: hundreds of thousands of tokens in frames of their own
 	maxCalls = 64        // calls in one answer; reading stops there as if the limit on tokens had been reached
 
 	maxList      = 4 << 20  // bytes of a list of models
 	maxRefusal   = 64 << 10 // bytes that are read of an error
 	maxExcerpt   = 300      // bytes of it that are kept in a cause
+	maxWrapped   = 4        // errors around an error
 	maxDepth     = 32       // of nested arguments
 	maxOffered   = 8        // names of models in a sentence
 	maxNameShown = 100      // bytes of each

@@ -80,7 +80,11 @@ func readProblem(body []byte) problem {
 		Window  int             `json:"n_ctx"`
 	}
 	var said []string
-	for raw := json.RawMessage(body); len(raw) > 0; {
+	raw := json.RawMessage(body)
+	for range maxWrapped {
+		if len(raw) == 0 {
+			break
+		}
 		var f fields
 		// A field of another type than expected is left out, the others are read all the same.
 		var mismatch *json.UnmarshalTypeError
@@ -145,7 +149,7 @@ func (p problem) isNoTools() bool {
 
 func (p problem) isNoModel(status int) bool {
 	return p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no models loaded", "no model loaded",
-		"unknown model", "unknown_model") || namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
+		"unknown model", "unknown_model", "no endpoints found for") || namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
 }
 
 // isNoAPI is how LM Studio says, with status 200, that the path is wrong.

@@ -174,7 +174,7 @@ func (m *Model) blot(s string) string {
 
 // excerpt is the beginning of what a server wrote, on one line.
 func (m *Model) excerpt(body []byte) error {
-	text := strings.ToValidUTF8(m.blot(string(body)), "\ufffd")
+	text := strings.ToValidUTF8(m.blot(string(body[:min(len(body), maxRefusal)])), "\ufffd")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if text == "" {
 		return errors.New("no body")

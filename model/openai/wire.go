@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
@@ -65,23 +66,41 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '"' {
 		return json.Unmarshal(raw, &c.text)
 	}
-	var one part
 	var parts []part
-	if json.Unmarshal(raw, &parts) != nil && json.Unmarshal(raw, &one) == nil {
-		parts = []part{one}
+	if raw[0] == '{' {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
 	}
+	// Parts that are something else stay empty.
+	_ = json.Unmarshal(raw, &parts)
 	var text, thought strings.Builder
 	for _, p := range parts {
 		text.WriteString(p.Text)
-		thought.WriteString(p.Thinking.text + p.Thinking.thought)
+		thought.WriteString(p.thinking())
 	}
 	c.text, c.thought = text.String(), thought.String()
 	return nil
 }
 
+// A part is text, or reasoning, which is a string or a list of texts.
 type part struct {
-	Text     string  `json:"text"`
-	Thinking content `json:"thinking"`
+	Text     string          `json:"text"`
+	Thinking json.RawMessage `json:"thinking"`
+}
+
+func (p part) thinking() string {
+	var text string
+	if len(p.Thinking) == 0 || json.Unmarshal(p.Thinking, &text) == nil {
+		return text
+	}
+	var list []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(p.Thinking, &list) // as above
+	var all strings.Builder
+	for _, each := range list {
+		all.WriteString(each.Text)
+	}
+	return all.String()
 }
 
 // all is everything that is in c, where a field holds nothing but reasoning.
