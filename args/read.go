@@ -18,6 +18,10 @@ type Region struct {
 	// Call says that the value is an argument of a call in round brackets.
 	Call bool
 
+	// Known, if not nil, is told the name of every member and its text as soon as both are
+	// read, so that a call can be announced while its arguments are still being written.
+	Known func(key, text string)
+
 	// Narrow forbids to look past the first closing marker.
 	Narrow bool
 }
@@ -248,6 +252,9 @@ func (r *reader) object() (any, bool) {
 		}
 		f.keyed = false
 		f.object.Set(key, value)
+		if text, ok := value.(string); ok && r.region.Known != nil {
+			r.region.Known(key, text)
+		}
 	}
 }
 

@@ -100,13 +100,8 @@ func raw(s string) json.RawMessage {
 	return json.RawMessage(s)
 }
 
-// An ApprovalFilter says which approvals to read. The zero filter means all of the owner's.
-type ApprovalFilter struct {
-	Session jackline.SessionID
-	Turn    jackline.TurnID
-	Call    jackline.CallID
-	States  []jackline.ApprovalState
-}
+// ApprovalFilter is the noun of that name, for shorter calls.
+type ApprovalFilter = jackline.ApprovalFilter
 
 // Approval reads one approval.
 func (d *DB) Approval(ctx context.Context, owner jackline.Owner, id jackline.ApprovalID) (jackline.Approval, error) {

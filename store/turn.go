@@ -85,25 +85,27 @@ func (d *DB) DropQueued(ctx context.Context, owner jackline.Owner, id jackline.T
 // or what it was.
 func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jackline.TurnID, change func(*writer) error) (t jackline.Turn, err error) {
 	var seq int64
-	find := func(w *writer) error {
-		t, err = scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
-		return err
+	find := func(w *writer) (jackline.Turn, error) {
+		return scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
 	}
 	p := &piece{op: op}
 	p.run = func(w *writer) error {
-		err := find(w)
+		found, err := find(w)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return absent(op, "turn")
 		case err != nil:
 			return err
-		case t.Status != jackline.Queued:
-			return jackline.E(op, jackline.Conflict, nil, "The prompt is no longer queued: its turn is %s.", t.Status)
+		case found.Status != jackline.Queued:
+			return jackline.E(op, jackline.Conflict, nil, "The prompt is no longer queued: its turn is %s.", found.Status)
 		}
 		if err := change(w); err != nil {
 			return err
 		}
-		if err := find(w); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t = found
+		if found, err = find(w); err == nil {
+			t = found
+		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		queue, err := w.queuedTurns(t.Session)

@@ -150,6 +150,7 @@ const maxHeads = 1000
 
 func (w *writer) loop() {
 	defer w.end()
+	_ = w.look()
 	var ticker *time.Ticker // while anybody watches
 	var tick <-chan time.Time
 	for {
@@ -168,8 +169,7 @@ func (w *writer) loop() {
 		case <-w.hub.changed:
 			switch watched := w.hub.watched(); {
 			case watched && ticker == nil:
-				_ = w.look()
-				w.hub.wakeAll() // what was written before the first look
+				_ = w.look() // what another process wrote since the last look
 				ticker = time.NewTicker(pollEvery)
 				tick = ticker.C
 			case !watched && ticker != nil:

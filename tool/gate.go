@@ -401,7 +401,7 @@ func (g *Gate) run(ctx context.Context, r Request, c jackline.Call, t Tool, b bo
 			e.text += "\nUntil then:\n" + out.Text
 		}
 	case err != nil:
-		e.outcome, e.text, e.source = jackline.Errored, failed(err), jackline.Ours
+		e.outcome, e.text, e.source, e.secret = jackline.Errored, failed(err), jackline.Ours, false
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}

@@ -18,12 +18,14 @@ type Set struct {
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{names: make(map[string]int)}
 	for _, t := range tools {
-		for _, n := range append([]string{t.facts.Name}, t.facts.Aliases...) {
-			if at, taken := s.names[fold(n)]; taken && s.tools[at].facts.Name != t.facts.Name {
+		for k, n := range append([]string{t.facts.Name}, t.facts.Aliases...) {
+			// An alias may repeat another of the same tool: spellings differ, folded they do not.
+			if at, taken := s.names[fold(n)]; taken && at < len(s.tools) {
+				if s.tools[at].facts.Name == t.facts.Name && k == 0 {
+					return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tool %s is listed twice.", n)
+				}
 				return nil, jackline.E("tool.NewSet", jackline.Conflict, nil,
 					"The tools %s and %s both answer to %q.", s.tools[at].facts.Name, t.facts.Name, n)
-			} else if taken && n == t.facts.Name {
-				return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tool %s is listed twice.", n)
 			}
 			s.names[fold(n)] = len(s.tools)
 		}

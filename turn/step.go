@@ -27,11 +27,11 @@ type reply struct {
 
 // ask makes one model request, shows what comes as it comes, and keeps the log no more than textEvery behind.
 func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
-	req, err := r.fit(ctx, last)
+	req, chars, err := r.fit(ctx, last)
 	if err != nil {
 		return nil, err
 	}
-	rep := &reply{chars: r.m.Main.Size(req)}
+	rep := &reply{chars: chars}
 	sent, flushed := time.Now(), time.Now()
 	for chunk, err := range r.m.Main.Stream(ctx, req) {
 		if err != nil {

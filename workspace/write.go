@@ -187,3 +187,13 @@ func (r *Root) Mkdir(path string) (rel string, made bool, err error) {
 	}
 	return p.rel, true, nil
 }
+
+// Writable says why the file at path could not be written, or nil. It changes nothing.
+func (r *Root) Writable(path string) error {
+	p, err := r.resolve(path, true)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.writable(WriteOptions{})
+}

@@ -325,7 +325,7 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 				return usage("line %d: a tool must be a name or an object with name and parameters", n)
 			}
 		}
-		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWithAliases(known, aliases), in.Text))); err != nil {
+		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWith(known, aliases), in.Text))); err != nil {
 			return err
 		}
 	}
@@ -669,17 +669,21 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return usage("%q is no address like http://127.0.0.1:7717", address)
 	}
-	token := m.Env(tokenEnv)
-	if token == "" {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	c := &client{base: u.Scheme + "://" + u.Host, token: m.Env(tokenEnv), http: plainHTTP()}
+	if c.token == "" {
 		conf, err := loadConfig(m.Env, m.flags)
 		if err != nil {
 			return err
 		}
-		if token, err = readToken(conf.places.data); err != nil {
-			return usage("%s is not set, and there is no token on this machine", tokenEnv)
+		// This machine's token goes to this machine's server and nowhere else.
+		own := running(ctx, conf.places.data)
+		if own == nil || own.base != c.base {
+			return usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.base)
 		}
+		c = own
 	}
-	c := &client{base: u.Scheme + "://" + u.Host, token: token, http: plainHTTP()}
 	rows, err := c.sessions(ctx, "", "", 1)
 	if err != nil {
 		return err
@@ -696,7 +700,7 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 	if t.interactive {
 		t.lines = readLines(m.In)
 	}
-	stopWatch := m.onSignal(func(os.Signal) { m.leave() })
+	stopWatch := m.onSignal(func(os.Signal) { leave(&exit{exitInterrupted, nil}) })
 	defer stopWatch()
 	var after int64
 	for {

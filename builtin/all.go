@@ -1,0 +1,53 @@
+// Package builtin is the tools that ship with the program, one file each.
+//
+// Their texts are written for models of three to eight billion parameters: names and parameters that such models guess
+// by themselves, results without decoration, and errors that say what to do next.
+package builtin
+
+import (
+	"context"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/workspace"
+)
+
+// Deps are what the tools stand on.
+type Deps struct {
+	// Root is the workspace that file tools and commands work in.
+	Root *workspace.Root
+
+	// Environ is the program's own environment, which commands inherit after it was cleaned of secrets.
+	Environ []string
+
+	// Result gives the stored row of a call of the owner's.
+	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)
+
+	// Spill gives limit characters of a result that was kept whole, from offset on, and how many it has in all.
+	Spill func(ctx context.Context, o jackline.Owner, c jackline.CallID, offset, limit int) (text string, total int, err error)
+}
+
+// All lists the tools in the order in which models are told of them.
+func All(d Deps) []tool.Tool {
+	return []tool.Tool{
+		fileRead(d), fileWrite(d), fileEdit(d), grep(d),
+		listDir(d), glob(d), fileMove(d), fileCopy(d), fileDelete(d), makeDir(d),
+	}
+}
+
+// The windows, in tokens, from which on a tool is always offered.
+const (
+	pinSmall  = 4096
+	pinMiddle = 8192
+	pinLarge  = 16384
+)
+
+// noLimit is how much of a result is given where nobody said how much is wanted.
+const noLimit = 20_000 // characters
+
+func limitOf(in tool.In) int {
+	if in.Limit > 0 {
+		return in.Limit
+	}
+	return noLimit
+}
