@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
-	"github.com/jackline-ai/jackline/store"
 )
 
 type listApprovalsIn struct {
@@ -17,7 +16,7 @@ type listApprovalsIn struct {
 }
 
 func (s *Server) listApprovals(ctx context.Context, in *listApprovalsIn) (*body[[]jackline.Approval], error) {
-	f := store.ApprovalFilter{Session: in.Session, States: []jackline.ApprovalState{jackline.Pending}}
+	f := jackline.ApprovalFilter{Session: in.Session, States: []jackline.ApprovalState{jackline.Pending}}
 	switch in.State {
 	case "":
 	case "all":

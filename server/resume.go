@@ -125,7 +125,7 @@ func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again
 		return false, err
 	}
 	if v.Status == jackline.Waiting {
-		rows, err := t.db.Approvals(ctx, l.owner, store.ApprovalFilter{Turn: v.ID, States: []jackline.ApprovalState{jackline.Pending}})
+		rows, err := t.db.Approvals(ctx, l.owner, jackline.ApprovalFilter{Turn: v.ID, States: []jackline.ApprovalState{jackline.Pending}})
 		if err == nil && len(rows) > 0 {
 			t.mu.Lock()
 			l.waiting, l.cards = v.ID, len(rows)
@@ -384,7 +384,7 @@ func (t *Turns) compare(ctx context.Context) bool {
 	}
 	t.mu.Unlock()
 	for _, w := range waits {
-		rows, err := t.db.Approvals(ctx, w.l.owner, store.ApprovalFilter{Turn: w.id, States: []jackline.ApprovalState{jackline.Pending}})
+		rows, err := t.db.Approvals(ctx, w.l.owner, jackline.ApprovalFilter{Turn: w.id, States: []jackline.ApprovalState{jackline.Pending}})
 		gone := jackline.KindOf(err) == jackline.NotFound
 		if err != nil && !gone {
 			t.log.Error("a waiting turn could not be looked after", "turn", w.id, "err", err)

@@ -19,6 +19,7 @@ func (s *Server) routes() {
 
 	route(s, http.MethodGet, pathHealth, "health", "Whether the server is up", s.health, public)
 	route(s, http.MethodPost, pathLogin, "login", "Trade a one-time code for the token", s.login, public)
+	route(s, http.MethodPost, "/api/login/codes", "new-code", "A one-time code for a page that is to log in", s.newCode, status(http.StatusCreated))
 	route(s, http.MethodGet, "/api/status", "status", "The server and its model", s.status)
 	route(s, http.MethodPost, "/api/stop", "stop-all", "Throw or lift the kill switch", s.stopAll)
 
@@ -134,5 +135,9 @@ type ofSession struct {
 	ID jackline.SessionID `path:"id" doc:"the chat"`
 }
 
-// none is a request without anything in it.
+// none is a request without anything in it, and emptyIn one that may have an empty body.
 type none struct{}
+
+type emptyIn struct {
+	Body *struct{} `doc:"may be left out"`
+}

@@ -70,7 +70,7 @@ type Config struct {
 
 	Files   fs.FS    // the page; nil serves none
 	Token   string   // 256 bits, the bearer token
-	Hosts   []string // the exact names, with port, under which the server may be called; see guard.HostsOf
+	Hosts   []string // the exact names, with port, under which the server may be called; see HostsOf
 	Version string
 	Sandbox string // what commands are confined by: "none"
 	Log     *slog.Logger
@@ -178,6 +178,14 @@ func (t *tracker) Write(b []byte) (int, error) {
 
 // Unwrap gives http.ResponseController what it needs.
 func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Listen opens the address to serve at. See [guard.Listen].
+func Listen(address string, remote bool) (l net.Listener, note string, err error) {
+	return guard.Listen(address, remote)
+}
+
+// HostsOf are the names under which a server at an address may be called, for [Config]. See [guard.HostsOf].
+func HostsOf(a net.Addr, further ...string) []string { return guard.HostsOf(a, further...) }
 
 // Limits of connections.
 const (

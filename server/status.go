@@ -49,6 +49,15 @@ func (s *Server) login(_ context.Context, in *loginIn) (*body[loginBody], error)
 	return bodyOf(loginBody{s.c.Token}, nil)
 }
 
+type codeBody struct {
+	Code string `json:"code" doc:"for the fragment of the page's address: #code=CODE; it works once, for ten minutes"`
+}
+
+// newCode lets whoever has the token open a page, as `jackline web` does where a server runs already.
+func (s *Server) newCode(context.Context, *emptyIn) (*body[codeBody], error) {
+	return bodyOf(codeBody{s.NewCode()}, nil)
+}
+
 type statusBody struct {
 	Version   string      `json:"version"`
 	Model     ModelStatus `json:"model"`

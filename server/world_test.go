@@ -32,13 +32,6 @@ const (
 	other = jackline.Owner("somebody else")
 )
 
-// A ledger is the store as the desk sees it.
-type ledger struct{ *store.DB }
-
-func (l ledger) Approvals(ctx context.Context, o jackline.Owner, f approval.Filter) ([]jackline.Approval, error) {
-	return l.DB.Approvals(ctx, o, store.ApprovalFilter(f))
-}
-
 // settings are the owners' settings, in memory.
 type settings struct {
 	mu    sync.Mutex
@@ -196,6 +189,12 @@ func (p *puppet) enter(s jackline.SessionID, id jackline.TurnID) {
 	case p.began <- id:
 	default:
 	}
+}
+
+func (p *puppet) atOnce() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
 }
 
 func (p *puppet) leave(s jackline.SessionID) {
@@ -369,6 +368,7 @@ type world struct {
 	http   *httptest.Server
 	log    *syncBuffer
 	folder string
+	closed bool
 }
 
 type syncBuffer struct {
@@ -408,7 +408,7 @@ func newTurns(t *testing.T, dir string, opts ...option) *world {
 		set: &settings{p: jackline.Permissions{Mode: jackline.ModeAllowReads, Toggles: jackline.AllOn, OnAsk: jackline.AskDeny, ApprovalTimeout: 3600}},
 	}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
-	w.desk = approval.New(ledger{db}, db.Key("approvals"), approval.Options{Timeout: func() time.Duration {
+	w.desk = approval.New(db, db.Key("approvals"), approval.Options{Timeout: func() time.Duration {
 		p, _ := w.set.Permissions(ctx, jackline.Local)
 		return time.Duration(p.ApprovalTimeout) * time.Second
 	}})
@@ -425,6 +425,10 @@ func newTurns(t *testing.T, dir string, opts ...option) *world {
 }
 
 func (w *world) close() {
+	if w.closed {
+		return
+	}
+	w.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := w.turns.Shutdown(ctx); err != nil {
@@ -641,7 +645,7 @@ func (w *world) submit(s jackline.SessionID, prompt string) server.Taken {
 
 func (w *world) pending(s jackline.SessionID) []jackline.Approval {
 	w.t.Helper()
-	rows, err := w.db.Approvals(context.Background(), jackline.Local, store.ApprovalFilter{Session: s, States: []jackline.ApprovalState{jackline.Pending}})
+	rows, err := w.db.Approvals(context.Background(), jackline.Local, jackline.ApprovalFilter{Session: s, States: []jackline.ApprovalState{jackline.Pending}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

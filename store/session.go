@@ -103,7 +103,7 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 			return []SessionRow{}, nil // nothing but punctuation: it occurs nowhere
 		}
 		for _, word := range words {
-			and(sqlSessionHas, word, word)
+			and(sqlSessionHas, word, word, word)
 		}
 	}
 	if q.Workspace != "" {

@@ -155,9 +155,10 @@ func isDuplicate(err error) bool {
 const sqlLastSeq = `SELECT max(value, coalesce((SELECT max(seq) FROM events), 0)) FROM counters WHERE name = 'seq'`
 
 // sqlSessionHas is true for a session s in which a word occurs: in its title, in a prompt or in an answer. It takes
-// the word twice, as searchWord writes it.
+// the word, as searchWords writes it, for each of the three.
 const sqlSessionHas = `(s.num IN (SELECT rowid FROM title_words WHERE title_words MATCH ?)
-	OR s.id IN (SELECT t.session FROM turns t WHERE t.num IN (SELECT rowid FROM turn_words WHERE turn_words MATCH ?)))`
+	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM prompt_words WHERE prompt_words MATCH ?))
+	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM answer_words WHERE answer_words MATCH ?)))`
 
 // maxSearchWords bounds the work of one search.
 const maxSearchWords = 8
