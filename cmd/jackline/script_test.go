@@ -2,18 +2,23 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -34,6 +39,10 @@ func TestMain(m *testing.M) {
 // Besides testscript's own commands there are
 //
 //	engine FILE   starts an OpenAI-compatible engine that plays a transcript, and sets $ENGINE to its address
+//	answer SCOPE  allows the oldest open card, from another process
+//	exits CODE COMMAND…   runs a command that must end with this exit code
+//	await FILE    waits until a file is there
+//	settled       waits until no turn is under way
 //	api METHOD PATH [BODY]   calls the running server of $JACKLINE_HOME; the answer is standard output, with the status in its first line
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -46,8 +55,12 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(e.WorkDir, "user"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"engine": cmdEngine,
-			"api":    cmdAPI,
+			"engine":  cmdEngine,
+			"api":     cmdAPI,
+			"exits":   cmdExits,
+			"answer":  cmdAnswer,
+			"await":   cmdAwait,
+			"settled": cmdSettled,
 		},
 	})
 }
@@ -61,6 +74,74 @@ func cmdEngine(ts *testscript.TestScript, _ bool, args []string) {
 	srv := httptest.NewServer(modeltest.Handler(s, modeltest.OpenAI()))
 	ts.Defer(srv.Close)
 	ts.Setenv("ENGINE", srv.URL+"/v1")
+}
+
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	code := 0
+	var e *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &e) {
+		code = e.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s\nstdout: %s\nstderr: %s", code, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// cmdAnswer allows the oldest open card as another command would, and gives that command's output.
+func cmdAnswer(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("jackline", "approve", "list", "--json"))
+	var rows []jackline.Approval
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &rows))
+	if len(rows) == 0 {
+		ts.Fatalf("no card is open")
+	}
+	err := ts.Exec("jackline", "approve", "yes", string(rows[0].ID), "--for", args[0])
+	var e *exec.ExitError
+	if err != nil && !errors.As(err, &e) {
+		ts.Fatalf("%v", err)
+	}
+}
+
+// patience is how long a script waits for what another process does.
+const patience = 30 * time.Second
+
+func poll(ts *testscript.TestScript, what string, f func() bool) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-end:
+			ts.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	poll(ts, args[0], func() bool {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err == nil
+	})
+}
+
+func cmdSettled(ts *testscript.TestScript, _ bool, _ []string) {
+	poll(ts, "the turns to end", func() bool {
+		ts.Check(ts.Exec("jackline", "sessions", "list", "--json"))
+		var rows []sessionRow
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &rows))
+		for _, r := range rows {
+			if r.Status != "idle" {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
