@@ -216,12 +216,8 @@ func TestLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {
-				for range 1000 {
-					if _, err := io.WriteString(w, tt.event); err != nil {
-						return
-					}
-				}
+			m, _ := stubbed(t, openai.Options{Retry: once}, func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &endless{event: tt.event}}, nil
 			})
 			kind, say, err := fail(t, m, request())
 			if kind != jackline.Unavailable || say != tt.want {
@@ -230,6 +226,20 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// endless is a body that says the same for ever.
+type endless struct{ event, left string }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == "" {
+		e.left = e.event
+	}
+	n := copy(p, e.left)
+	e.left = e.left[n:]
+	return n, nil
+}
+
+func (*endless) Close() error { return nil }
 
 func TestEndlessCalls(t *testing.T) {
 	m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {

@@ -49,7 +49,10 @@ type Options struct {
 
 	Window  int  // context size in tokens; 0 assumes DefaultWindow
 	Assumed bool // Window is a guess
-	Native  bool // offer tools through the engine's interface; otherwise none are sent
+
+	// Native offers tools through the engine's interface. Otherwise no tools and no calls are sent, and results
+	// of calls are written as user messages: a wrapper has put into words what the model is to know.
+	Native bool
 
 	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
 	// may repair: cut says that it had to close what was cut off. The default is [StrictArgs]. Empty

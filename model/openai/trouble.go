@@ -108,6 +108,9 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 		t.again = refused
 		return say(jackline.Unavailable, "No engine answers at %s. Start one (\"ollama serve\", or \"llama-server -m MODEL.gguf --port 8080\"), "+
 			"or name another address with --base-url.", m.address())
+	case errors.Is(cause, context.DeadlineExceeded):
+		t.again = never
+		return say(jackline.Timeout, "The engine at %s does not answer in time. Its own log may say why.", m.address())
 	case isLost(cause):
 		return say(jackline.Unavailable, "The engine at %s dropped the connection before it answered. Its own log may say why.", m.address())
 	}

@@ -22,7 +22,7 @@ type result struct {
 func families() []family {
 	return []family{
 		{"harmony", "<", harmony},
-		{"harmony without its tokens", "ac", strippedHarmony},
+		{"harmony without its tokens", "act", strippedHarmony},
 		{"call tokens of DeepSeek, Kimi and Step", "<", tokens},
 		{"Kimi K3", "<", kimi3},
 		{"Gemma", "<", gemma},

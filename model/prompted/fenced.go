@@ -37,7 +37,7 @@ func (s *scanner) toolCode(f fence) {
 		r.calls = append(r.calls, w...)
 		r.end = end
 	}
-	if len(r.calls) == 0 {
+	if c := s.in.At(s.gap(f.body)); len(r.calls) == 0 && (c == '{' || c == '[' || c == '<') {
 		b := s.body(f.body, nil, f)
 		r.calls, r.end = b.calls, max(b.end, r.end)
 	}

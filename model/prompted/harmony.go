@@ -124,14 +124,11 @@ const stripped = "assistantcommentary to=functions."
 
 // strippedHarmony reads a message to a tool whose tokens a server has taken out.
 func strippedHarmony(s *scanner, i int) (result, bool) {
-	const commentary = "commentary to=functions."
-	var start int
-	switch {
-	case s.in.Has(i, stripped):
-		start = i + len(stripped)
-	case s.first && s.in.Has(i, commentary):
-		start = i + len(commentary)
-	default:
+	start := s.any(i, []string{stripped})
+	if start == 0 && s.first {
+		start = s.any(i, []string{"commentary to=functions.", "to=functions."})
+	}
+	if start == 0 {
 		return result{}, false
 	}
 	end := s.name(start)

@@ -142,8 +142,9 @@ func (s *scanner) statement(i int, region args.Region) ([]written, int, bool) {
 	}
 	if s.in.Has(i, "print(") && !s.catalog.known("print") {
 		calls, end, ok := s.statement(s.in.Skip(i+len("print(")), region)
-		if !ok {
-			return nil, 0, false
+		if !ok { // it prints something else
+			_, end, ok = s.python(i, region)
+			return nil, end, ok
 		}
 		end = s.in.Skip(end)
 		for s.in.At(end) == ')' {

@@ -296,8 +296,19 @@ func mistral(s *scanner, i int) (result, bool) {
 		start = s.gap(start + len(toolCalls))
 	}
 	closers := []string{"[/TOOL_CALLS]", toolCalls}
-	if w, end, ok := s.mistralCall(start, closers); ok {
-		return result{calls: []written{w}, end: s.swallow(end, closers[:1])}, true
+	var calls []written
+	end := start
+	for { // several calls may share a marker
+		next := s.between(end)
+		w, after, ok := s.mistralCall(next, closers)
+		if !ok || len(calls) > 0 && !s.catalog.known(w.name) {
+			break
+		}
+		calls = append(calls, w)
+		end = after
+	}
+	if len(calls) > 0 {
+		return result{calls: calls, end: s.swallow(end, closers[:1])}, true
 	}
 	b := s.body(start, closers, fence{})
 	if len(b.calls) > 0 {
@@ -314,15 +325,15 @@ func (s *scanner) mistralCall(i int, closers []string) (w written, end int, ok b
 	}
 	w = written{name: s.in.Slice(i, end), given: true}
 	marked := false
-	if s.in.Has(end, "[CALL_ID]") {
-		marked = true
-		end = s.name(s.gap(end + len("[CALL_ID]")))
-	}
-	if s.in.Has(end, "[ARGS]") {
-		marked = true
-		end += len("[ARGS]")
-	}
 	next := s.gap(end)
+	if s.in.Has(next, "[CALL_ID]") {
+		marked = true
+		next = s.gap(s.name(s.gap(next + len("[CALL_ID]"))))
+	}
+	if s.in.Has(next, "[ARGS]") {
+		marked = true
+		next = s.gap(next + len("[ARGS]"))
+	}
 	if c := s.in.At(next); c != '{' && !(marked && (c == '[' || c == '"')) {
 		return w, 0, false
 	}

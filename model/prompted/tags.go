@@ -177,12 +177,21 @@ func (s *scanner) function(i int) (w written, end int, ok bool) {
 			}
 			return w, 0, false
 		}
-		if s.in.At(next) != '<' { // the output ends, or it goes on in words
+		if !s.endsBody(next) { // the output ends, or it goes on in words
 			return w, 0, false
 		}
 	}
 	w.args, w.cut = p.object, p.cut
 	return w, p.end, true
+}
+
+// endsBody reports whether a tag at i shows that the function before it had no parameters.
+func (s *scanner) endsBody(i int) bool {
+	if _, ok := s.openTag(i, "function", "invoke"); ok {
+		return true
+	}
+	return s.any(i, closers) > 0 || s.any(i, ends) > 0 ||
+		s.closeTag(i, "tool_call", "tool_calls", "function_calls") > 0
 }
 
 // afterFunction skips the closing tag of a function.
