@@ -104,7 +104,10 @@ func (m *Main) Run(ctx context.Context) int {
 		}
 	case errors.As(err, &p):
 		say = p.Detail
-		if p.Status == 503 {
+		switch p.Status {
+		case 400, 422:
+			code = exitUsage
+		case 503:
 			code = exitNoModel
 		}
 	case errors.As(err, &je):

@@ -364,7 +364,7 @@ func (m *Main) exitOf(out outcome, interrupted bool) error {
 				code = exitWaiting
 			case "refused":
 				code = exitRefused
-			case jackline.Unavailable.String(), jackline.NoModel.String():
+			case jackline.Unavailable.String(), jackline.NoModel.String(), jackline.Forbidden.String(): // the last: it wants a key
 				code = exitNoModel
 			case jackline.Invalid.String():
 				code = exitUsage

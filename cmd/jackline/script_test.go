@@ -71,7 +71,7 @@ func cmdEngine(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	s, err := script.Parse(args[0], []byte(ts.ReadFile(args[0])))
 	ts.Check(err)
-	srv := httptest.NewServer(modeltest.Handler(s, modeltest.OpenAI()))
+	srv := httptest.NewServer(modeltest.Handler(s, modeltest.LlamaCpp()))
 	ts.Defer(srv.Close)
 	ts.Setenv("ENGINE", srv.URL+"/v1")
 }
