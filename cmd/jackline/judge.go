@@ -13,7 +13,7 @@ import (
 	"github.com/jackline-ai/jackline/workspace"
 )
 
-// judge answers one line of permissions test: what would happen if. It runs nothing, opens no file and makes no folder.
+// judge answers one line of permissions test: what would happen if. It runs nothing and opens no file.
 func (a *app) judge(ctx context.Context, o jackline.Owner, line json.RawMessage) (json.RawMessage, error) {
 	p, err := a.set.Permissions(ctx, o)
 	if err != nil {
@@ -95,6 +95,12 @@ func leaves(folder, name string) bool {
 
 // callIntent is what a model's call would be judged by.
 func (a *app) callIntent(ctx context.Context, who jackline.Actor, p policy.Probe) (jackline.Intent, error) {
+	if who.Session.Workspace == a.conf.places.workspace {
+		// The default workspace is made by whatever needs it first.
+		if _, err := a.vet(ctx, ""); err != nil {
+			return jackline.Intent{Actor: who}, err
+		}
+	}
 	if st, err := os.Stat(who.Session.Workspace); err != nil || !st.IsDir() {
 		return jackline.Intent{Actor: who}, jackline.E("permissions.call", jackline.Invalid, err, "The workspace %s is not there.", who.Session.Workspace)
 	}

@@ -99,7 +99,7 @@ func (m *Main) Run(ctx context.Context) int {
 		if e.err == nil {
 			return code
 		}
-		if errors.As(e.err, &je) {
+		if say = e.err.Error(); errors.As(e.err, &je) {
 			say = je.Say
 		}
 	case errors.As(err, &p):

@@ -257,7 +257,12 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	if o.mode != "" {
 		in["mode"] = o.mode
 	}
-	return c.createSession(ctx, in)
+	s, err := c.createSession(ctx, in)
+	var p *problem
+	if errors.As(err, &p) && p.Status < 500 {
+		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
+	}
+	return s, err
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.
