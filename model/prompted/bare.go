@@ -48,6 +48,7 @@ func (s *scanner) bareRegion() args.Region {
 		First: "<[",
 		Stop:  func(_ *args.Input, i int) bool { return s.anything(i) },
 		Known: s.named,
+		Items: args.Quoted,
 	}
 }
 
@@ -77,7 +78,7 @@ func bareList(s *scanner, i int) (result, bool) {
 	if !s.fresh || !s.pythonAhead(i) || !s.affordable(i) {
 		return result{}, false
 	}
-	calls, end, closed := s.pythonList(i, s.bareRegion())
+	calls, end, closed := s.pythonList(i, s.bareRegion(), true)
 	if !closed || !s.sure(calls) {
 		s.spent += end - i
 		return result{}, false

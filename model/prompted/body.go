@@ -96,7 +96,7 @@ func (s *scanner) body(i int, closers []string, f fence) body {
 func (s *scanner) item(b *body, i int, closers []string, f fence) bool {
 	switch c := s.in.At(i); {
 	case c == '[' && s.pythonAhead(i):
-		calls, end, _ := s.pythonList(i, s.region(closers, f))
+		calls, end, _ := s.pythonList(i, s.region(closers, f), false)
 		if len(calls) == 0 {
 			return false
 		}

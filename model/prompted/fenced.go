@@ -87,14 +87,16 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 	start := i
 	for c := s.in.At(i); c == '{' || c == '['; c = s.in.At(i) {
 		if c == '[' && s.pythonAhead(i) {
-			calls, end, closed := s.pythonList(i, s.region(nil, f))
+			calls, end, closed := s.pythonList(i, s.region(nil, f), true)
 			if !closed {
 				return r, false
 			}
 			r.calls = append(r.calls, calls...)
 			r.end = end
 		} else {
-			found, ok := s.value(i, s.region(nil, f))
+			region := s.region(nil, f)
+			region.Items = args.Nested
+			found, ok := s.value(i, region)
 			if !ok {
 				return r, false
 			}

@@ -208,9 +208,7 @@ func (s *scanner) kimi3Call(i int) (w written, end int, ok bool) {
 		end = v.end
 	}
 	w.args = o
-	next := s.gap(end)
-	w.cut = w.cut || s.in.At(next) == args.End
-	if s.in.Has(next, "<|close|>call<|sep|>") {
+	if next := s.gap(end); s.in.Has(next, "<|close|>call<|sep|>") {
 		end = next + len("<|close|>call<|sep|>")
 	}
 	return w, end, true

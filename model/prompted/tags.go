@@ -233,7 +233,6 @@ func (s *scanner) parameters(function openTag) parameters {
 					continue
 				}
 			}
-			p.cut = p.cut || p.any && s.in.At(i) == args.End
 			return p
 		}
 		v := s.parameterValue(t, child, p)

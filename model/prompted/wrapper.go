@@ -191,6 +191,7 @@ func functionModel(s *scanner, i int) (result, bool) {
 		return s.wrapped(start+len(name), wrapper{open: name, close: closers})
 	}
 	w := written{name: s.in.Slice(next, end)}
+	bare := end
 	end = s.swallow(end, closers)
 	if next = s.gap(end); s.in.Has(next, values) {
 		f, ok := s.value(next+len(values), s.region(closers, fence{}))
@@ -199,7 +200,7 @@ func functionModel(s *scanner, i int) (result, bool) {
 			end = f.End
 		}
 	} else {
-		w.cut = s.in.At(next) == args.End
+		w.cut = end == bare
 	}
 	return result{calls: []written{w}, end: s.swallow(end, closers)}, true
 }
@@ -223,7 +224,6 @@ func (s *scanner) glm(name string, i int) (written, int, bool) {
 		end = v.end
 	}
 	w.args = o
-	w.cut = w.cut || s.in.At(s.gap(end)) == args.End
 	return w, end, true
 }
 
