@@ -79,6 +79,8 @@ func TestRefusals(t *testing.T) {
 			jackline.Invalid, "The request takes 5000 tokens, but m is loaded with room for 4096." + short},
 		{"newer vLLM, window", 400, `{"error":{"message":"You passed 5001 input tokens and requested 0 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 4096 tokens."}}`,
 			jackline.Invalid, "The request takes 5001 tokens, but m is loaded with room for 4096." + short},
+		{"vLLM, no room for the answer, window", 400, `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 12 input tokens (5000 > 4096 - 12)."}}`,
+			jackline.Invalid, "The request takes 12 tokens of the 4096 that m is loaded with: too few are left for the answer." + short},
 		{"LM Studio, window", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input."}`,
 			jackline.Invalid, "The request takes 13055 tokens, but m is loaded with room for 4096." + short},
 		{"older LM Studio, window", 200, "event: error\ndata: {\"error\":\"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.\"}\n\n",

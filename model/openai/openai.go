@@ -15,8 +15,8 @@
 //
 // # Failures
 //
-// Errors are *jackline.Error values. Nothing of what an engine writes about a failure, and nothing secret, gets into the
-// sentence for people: it stays, shortened and with keys blotted out, in the cause. A request is sent
+// Errors are *jackline.Error values. Of what an engine writes about a failure only numbers and names of models get into
+// the sentence for people, and nothing secret does: the rest stays, shortened and with keys blotted out, in the cause. A request is sent
 // again, with growing pauses, when the engine is busy, failing or just coming up, but only as long as nothing of an answer
 // was given. [NoTools] and [TooLong] tell two failures apart that a caller can do something about.
 package openai

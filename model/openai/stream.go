@@ -230,9 +230,11 @@ func (m *Model) unnamed(ctx context.Context) error {
 		return err
 	}
 	if len(names) == 0 {
-		return jackline.E(opStream, jackline.NoModel, nil, "No model is named, and the engine at %s has none: fetch one first (with Ollama: \"ollama pull NAME\").", m.address())
+		return jackline.E(opStream, jackline.NoModel, nil,
+			"No model is named, and the engine at %s has none: fetch one first (with Ollama: \"ollama pull NAME\").", m.address())
 	}
-	return jackline.E(opStream, jackline.NoModel, nil, "No model is named: choose one with --model. The engine at %s offers %s.", m.address(), offer(names))
+	return jackline.E(opStream, jackline.NoModel, nil,
+		"No model is named: choose one with --model. The engine at %s offers %s.", m.address(), offer(names))
 }
 
 // missing makes the error for a model that the engine does not know more helpful: it names those that it knows.
