@@ -359,3 +359,21 @@ func TestInterleave(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncedTransactions asks the connection, again and again, how it commits.
+func TestSyncedTransactions(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	for i := range 6 {
+		want := 1 // NORMAL
+		if i%2 == 1 {
+			want = 2 // FULL
+		}
+		got := 0
+		err := d.submit(t.Context(), &piece{op: "test", sync: i%2 == 1, run: func(w *writer) error {
+			return w.conn.QueryRowContext(w.ctx, "PRAGMA synchronous").Scan(&got)
+		}})
+		if err != nil || got != want {
+			t.Fatalf("transaction %d has level %d, want %d; %v", i, got, want, err)
+		}
+	}
+}
