@@ -148,21 +148,21 @@ func TestExpiry(t *testing.T) {
 		answered, open, late := write("a"), write("b"), write("c")
 		yes := b.yes(b.ask(answered), jackline.Once)
 		pending, also := b.ask(open), b.ask(late)
-		time.Sleep(time.Hour - time.Second)
+		<-time.After(time.Hour - time.Second)
 		if !b.desk.Holds(yes, answered) {
 			t.Error("it lapsed too early")
 		}
 		if closed, err := b.desk.Expire(t.Context(), time.Now()); err != nil || len(closed) > 0 {
 			t.Errorf("closed too early: %v %v", closed, err)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if b.desk.Holds(yes, answered) {
 			t.Error("it holds after its time")
 		}
 		if _, err := b.desk.Answer(t.Context(), jackline.Local, also.ID, jackline.Answer{Yes: true}, nil); jackline.KindOf(err) != jackline.Gone {
 			t.Errorf("an answer after the time: %v", err)
 		}
-		time.Sleep(time.Nanosecond)
+		<-time.After(time.Nanosecond)
 		closed, err := b.desk.Expire(t.Context(), time.Now())
 		if err != nil || len(closed) != 2 || closed[0].ID != pending.ID || closed[0].State != jackline.Lapsed {
 			t.Fatalf("closed: %v %v", closed, err)

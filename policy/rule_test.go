@@ -90,6 +90,7 @@ func TestCheckRules(t *testing.T) {
 		`names the tool "shel", which does not exist`:                         rule("deny shel", "", ""),
 		`the tool reaches hosts: write host: in front`:                        rule("deny web_fetch(example.org)", "", ""),
 		`has a pattern for hosts, but the tool reaches none`:                  rule("deny shell(host:example.org)", "", ""),
+		`"allow shell(*)" allows nothing while there is no sandbox`:           rule("allow shell(*)", "", ""),
 		`cannot be read as a path`:                                            rule("deny file_write(a[)", "", ""),
 		`touches nothing that one could be compared with`:                     rule("deny calculator(x)", "", ""),
 		`"deny x(" cannot be read`:                                            rule("deny x(", "", ""),
