@@ -353,8 +353,7 @@ class App {
     if (this.#flushing) return
     this.#flushing = true
     // One repaint for all that came meanwhile. Hidden pages paint nothing, so they take their time.
-    if (document.hidden) setTimeout(() => this.#flush(), 250)
-    else requestAnimationFrame(() => this.#flush())
+    setTimeout(() => this.#flush(), document.hidden ? 250 : 40)
   }
 
   #flush(): void {

@@ -175,7 +175,7 @@ export const t = {
     group: (kinds: Record<string, number>) => {
       const parts: string[] = []
       if (kinds.read) parts.push(`Read ${n(kinds.read, 'item', 'items')}`)
-      if (kinds.search) parts.push(`${parts.length ? 's' : 'S'}earched ${n(kinds.search, 'time', 'times')}`)
+      if (kinds.search) parts.push(n(kinds.search, 'search', 'searches'))
       return parts.join(', ')
     },
     empty: 'no output',
@@ -411,7 +411,7 @@ export const t = {
     onAsk: 'What an ask becomes when nobody is there',
     onAskValues: { deny: 'Denied, the run goes on', fail: 'The run ends', wait: 'The run waits' } as Record<OnAsk, string>,
     disabled: 'Switched-off tools',
-    disabledHelp: 'One name or glob a line.',
+    disabledHelp: 'One name or wildcard pattern a line.',
     tools: (on: number, all: number) => `${on} of ${all} tools are on`,
     toolOff: 'not available',
     fixed: 'fixed by flag or environment',
