@@ -154,6 +154,7 @@ var masks = []struct {
 	{regexp.MustCompile(`"(ms|first_ms|total_ms)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`"(prompt|completion|request_chars|used|chars|before|after)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`"expires":"[^"]*"`), `"expires":"TIME"`},
+	{regexp.MustCompile(`Today is \w+, \d+ \w+ \d+`), `Today is DAY`},
 	{regexp.MustCompile(`\d+(\.\d+)?(ms|µs|s)\b`), `TIME`},
 }
 
