@@ -37,6 +37,7 @@ type options struct {
 	Disabled []string               `json:"disabled"`
 	Continue bool                   `json:"continue"` // a further prompt carries a turn at its limit on
 	Reload   bool                   `json:"reload"`   // every stretch of a turn runs in a new engine over a reopened store
+	Steer    string                 `json:"steer"`    // the owner\'s words when the model says <<steer>>
 	Killed   bool                   `json:"killed"`   // the kill switch is on
 }
 
