@@ -15,14 +15,10 @@ const (
 )
 
 func askUser() tool.Tool {
-	type further struct {
+	type args struct {
 		Question string   `json:"question"`
 		Options  []string `json:"options,omitempty"`
-	}
-	type args struct {
-		Question string    `json:"question"`
-		Options  []string  `json:"options,omitempty"`
-		More     []further `json:"more,omitempty"`
+		More     []string `json:"more,omitempty" doc:"further questions"`
 	}
 	return tool.Define(tool.Spec[args]{
 		Name: "ask_user",
@@ -31,7 +27,7 @@ func askUser() tool.Tool {
 		},
 		Group:   "pure",
 		Summary: "Ask the user up to four questions.",
-		Use:     "Only when you cannot decide or find it out yourself.",
+		Use:     "Only if you cannot decide or find out yourself.",
 		Find:    "question clarify choose confirm human input prompt",
 		Effect:  jackline.Pure,
 		Source:  jackline.Ours,
@@ -40,28 +36,35 @@ func askUser() tool.Tool {
 		Final:   true,
 		Title:   func(a args) string { return "Ask: " + short(a.Question, 80) },
 		Ask: func(a args) ([]jackline.Question, error) {
-			all := append([]further{{a.Question, a.Options}}, a.More...)
-			if len(all) > maxQuestions {
+			if len(a.More) >= maxQuestions {
 				return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "At most %d questions may be asked at once.", maxQuestions)
 			}
-			questions := make([]jackline.Question, 0, len(all))
-			for _, q := range all {
-				text := strings.TrimSpace(q.Question)
+			var questions []jackline.Question
+			for i, text := range append([]string{a.Question}, a.More...) {
+				text = strings.TrimSpace(text)
 				if text == "" {
 					return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "A question is empty.")
 				}
 				if len([]rune(text)) > maxAsked {
 					return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "A question has more than %d characters; say it shorter.", maxAsked)
 				}
-				var options []string
-				for _, o := range q.Options {
-					if o = short(o, 200); o != "" && len(options) < maxOptions {
-						options = append(options, o)
-					}
+				q := jackline.Question{Text: text}
+				if i == 0 {
+					q.Options = choices(a.Options)
 				}
-				questions = append(questions, jackline.Question{Text: text, Options: options})
+				questions = append(questions, q)
 			}
 			return questions, nil
 		},
 	})
+}
+
+// choices are the answers to choose from. Every one is a line; empty ones are none.
+func choices(options []string) (all []string) {
+	for _, o := range options {
+		if o = short(o, 200); o != "" && len(all) < maxOptions {
+			all = append(all, o)
+		}
+	}
+	return all
 }

@@ -14,8 +14,8 @@ import (
 func shell(d Deps) tool.Tool {
 	type args struct {
 		Command string `json:"command"`
-		Cwd     string `json:"cwd,omitempty" doc:"folder to run in"`
-		Timeout int    `json:"timeout,omitempty" doc:"seconds, 120"`
+		Cwd     string `json:"cwd,omitempty"`
+		Timeout int    `json:"timeout,omitempty" doc:"seconds"`
 	}
 	return tool.Define(tool.Spec[args]{
 		Name: "shell",
@@ -24,7 +24,7 @@ func shell(d Deps) tool.Tool {
 			"run_terminal_cmd", "command", "cmd", "powershell", "run", "run_bash", "execute_bash", "shell_exec", "zsh", "console", "system",
 		},
 		Group:   "run",
-		Summary: "Run a shell command; no input, output comes back.",
+		Summary: "Run a shell command.",
 		Use:     "To build, test, use git; not to read or edit files.",
 		Find:    "bash terminal execute program script build test git install process cli",
 		Effect:  jackline.Exec | jackline.Read,

@@ -145,7 +145,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		for range 1 + rand.IntN(60) {
+		for range 1 + rand.IntN(30) {
 			if !lines.Scan() {
 				break
 			}
