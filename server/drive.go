@@ -46,7 +46,6 @@ func (t *Turns) pick(l *lane, first bool) *run {
 		if r := t.begin(l, id); r != nil {
 			return r
 		}
-		id = ""
 	}
 	if holds {
 		t.giveBack(l)

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"database/sql"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,3 +33,5 @@ func exec(t *testing.T, w *world, query string) {
 		t.Fatal(err)
 	}
 }
+
+var discard = slog.New(slog.DiscardHandler)

@@ -37,8 +37,9 @@ func (t *Turns) stopLane(ctx context.Context, l *lane, why string) ([]jackline.T
 		return append(stopped, r.turn), nil
 	}
 	t.mu.Unlock()
+	// A turn that is next and has not begun counts as under way: its owner was told that it started, or waits for it.
 	active, _, err := t.standing(ctx, l)
-	if err != nil || active == nil || active.Status == jackline.Queued {
+	if err != nil || active == nil {
 		return stopped, err
 	}
 	if err := t.elsewhere(ctx, l); err != nil {

@@ -207,7 +207,7 @@ func (t *Turns) leave(l *lane) {
 
 // forget drops a lane that knows nothing that the store does not. Turns.mu is held.
 func (t *Turns) forget(l *lane) {
-	if l.users == 0 && !l.busy && !l.ready && !l.blocked && l.waiting == "" && t.lanes[l.session] == l {
+	if l.users == 0 && !l.busy && !l.ready && !l.blocked && l.waiting == "" && l.next == "" && t.lanes[l.session] == l {
 		delete(t.lanes, l.session)
 	}
 }

@@ -156,6 +156,19 @@ func TestStopWaiting(t *testing.T) {
 	}
 }
 
+// A turn that was taken and has not begun can be stopped too.
+func TestStopAtOnce(t *testing.T) {
+	w := alone(t)
+	for range 20 {
+		s := w.session()
+		k := w.submit(s.ID, "hang")
+		if stopped, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil || len(stopped) != 1 {
+			t.Fatal(stopped, err)
+		}
+		w.ends(k.Turn.ID, jackline.Stopped)
+	}
+}
+
 func TestSteer(t *testing.T) {
 	w := alone(t)
 	s := w.session()
@@ -550,6 +563,7 @@ func TestElsewhere(t *testing.T) {
 
 // An answer that another process takes reaches the turn that waits here.
 func TestAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
 	w := alone(t)
 	s := w.session()
 	k := w.submit(s.ID, writes)
@@ -582,6 +596,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	w := alone(t)
 	w.set.p.ApprovalTimeout = 1
 	s := w.session()
