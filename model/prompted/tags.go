@@ -141,6 +141,25 @@ func (s *scanner) attribute(i int) (value string, end int, ok bool) {
 
 func unquote(text string) string { return strings.Trim(args.Trim(text), `"'`) }
 
+// closing returns the end of the first of the closing markers that stands at i, or 0. Tags
+// among them may have a namespace.
+func (s *scanner) closing(i int, words []string) int {
+	if end := s.oneOf(i, words); end > 0 || s.in.At(i) != '<' {
+		return end
+	}
+	if c := s.in.At(i + 1); c != '/' && c != '|' && c < 0x80 {
+		return 0
+	}
+	for _, word := range words {
+		if name, ok := strings.CutPrefix(word, "</"); ok {
+			if end := s.closeTag(i, strings.TrimSuffix(name, ">")); end > 0 {
+				return end
+			}
+		}
+	}
+	return 0
+}
+
 // closeTag returns the end of the closing tag at i if its name is one of names, or 0.
 func (s *scanner) closeTag(i int, names ...string) int {
 	if s.in.At(i) != '<' {

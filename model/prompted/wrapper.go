@@ -130,7 +130,7 @@ func (s *scanner) quoted(i int, w wrapper) (result, bool) {
 	if !s.in.Has(s.in.Skip(i+1), "&quot;") && !s.in.Has(s.in.Skip(i+1), "{&quot;") {
 		return result{}, false
 	}
-	at, end, ok := s.find(w.close[0], '<', i, func(i int) int { return s.oneOf(i, w.close) })
+	at, end, ok := s.find(w.close[0], w.close[0][0], i, func(i int) int { return s.closing(i, w.close) })
 	if !ok {
 		at = s.in.Known()
 		end = at
