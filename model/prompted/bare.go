@@ -27,7 +27,7 @@ var closers = []string{
 func (s *scanner) anything(i int) bool {
 	switch s.in.At(i) {
 	case '<':
-		if s.any(i, closers) > 0 || s.any(i, ends) > 0 || s.any(i, openers) > 0 {
+		if s.oneOf(i, closers) > 0 || s.oneOf(i, ends) > 0 || s.oneOf(i, openers) > 0 {
 			return true
 		}
 	case '[':

@@ -66,7 +66,7 @@ func (s *scanner) unusable(j int, b body, closers []string) (result, bool) {
 	case s.first && b.value:
 		return result{bad: true, end: b.end}, true
 	case s.first && len(closers) > 0:
-		if _, _, ok := s.find(closers[0], closers[0][0], j, func(i int) int { return s.any(i, closers) }); ok {
+		if _, _, ok := s.find(closers[0], closers[0][0], j, func(i int) int { return s.closing(i, closers) }); ok {
 			return result{bad: true, end: j}, true
 		}
 	}

@@ -144,7 +144,14 @@ func (s *scanner) place(j int) {
 		s.first, s.fresh, s.indent = true, true, 0
 		k += n + 1
 	}
-	s.indent += j - k
+	for _, c := range s.in.Bytes()[k:j] {
+		switch c {
+		case ' ':
+			s.indent++
+		case '\t':
+			s.indent += 4
+		}
+	}
 	if s.fresh && !s.blank(k, j) {
 		s.first, s.fresh = false, false
 	}
