@@ -69,6 +69,14 @@ const (
 	Used      ApprovalState = "used"
 )
 
+// An ApprovalFilter says which rows of an owner to read. Zero fields let everything through.
+type ApprovalFilter struct {
+	Session SessionID
+	Turn    TurnID
+	Call    CallID
+	States  []ApprovalState
+}
+
 // Scope is how far a yes reaches.
 type Scope string
 

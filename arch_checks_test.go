@@ -220,7 +220,8 @@ func packagesAreDocumented(t tree, _ law) (found []string) {
 	return found
 }
 
-// exportedNamesAreDocumented: one comment covers a group in brackets, and methods line under line.
+// exportedNamesAreDocumented: one comment covers a group in brackets, and methods line under line. What Error, String and
+// Unwrap do is known.
 func exportedNamesAreDocumented(t tree, _ law) (found []string) {
 	for _, p := range t.pkgs {
 		for _, f := range p.files {
@@ -251,7 +252,8 @@ func isMethod(d ast.Decl) bool {
 func bare(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Name.IsExported() && d.Doc == nil && (d.Recv == nil || ast.IsExported(receiver(d))) {
+		known := d.Recv != nil && slices.Contains([]string{"Error", "String", "Unwrap"}, d.Name.Name)
+		if d.Name.IsExported() && d.Doc == nil && !known && (d.Recv == nil || ast.IsExported(receiver(d))) {
 			names = append(names, d.Name)
 		}
 	case *ast.GenDecl:
@@ -388,6 +390,9 @@ func noRootContext(t tree, _ law) (found []string) {
 
 func goroutinesHaveOwners(t tree, l law) (found []string) {
 	for _, p := range t.pkgs {
+		if l.support[p.dir] {
+			continue
+		}
 		for _, f := range p.files {
 			ast.Inspect(f.File, func(n ast.Node) bool {
 				if starts(n) && l.goroutines[p.dir] == "" {
@@ -432,6 +437,9 @@ func toolsInOnePlace(t tree, l law) (found []string) {
 	}
 	used := map[toolWord]bool{}
 	for _, p := range t.pkgs {
+		if l.support[p.dir] {
+			continue
+		}
 		for _, f := range p.files {
 			for _, lit := range literals(f.File) {
 				s, err := strconv.Unquote(lit.Value)
@@ -572,7 +580,14 @@ func dependenciesHaveReasons(t tree, _ law) (found []string) {
 			found = append(found, fmt.Sprintf("%s gives no reason for %s", dependencies, m))
 		}
 	}
-	whole := slices.ContainsFunc(t.pkgs, func(p *pkg) bool { return p.dir == "cmd/jackline" })
+	whole := slices.ContainsFunc(t.pkgs, func(p *pkg) bool { return p.dir == "cmd/jackline" && hasMain(p) })
+	if whole {
+		for m := range importedModules(t, required) {
+			if !required[m] {
+				found = append(found, fmt.Sprintf("go.mod calls %s indirect, and the code imports it: run go mod tidy", m))
+			}
+		}
+	}
 	for m := range reasons {
 		direct, ok := required[m]
 		// Before the program is put together, go.mod may hold what its parts will import.
@@ -582,6 +597,33 @@ func dependenciesHaveReasons(t tree, _ law) (found []string) {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// importedModules finds which of the required modules the code imports, tests included.
+func importedModules(t tree, required map[string]bool) map[string]bool {
+	modules := map[string]bool{}
+	for _, p := range t.pkgs {
+		for _, f := range slices.Concat(p.files, p.tests) {
+			for _, imported := range f.imports() {
+				for m := imported; m != "."; m = path.Dir(m) {
+					if _, ok := required[m]; ok {
+						modules[m] = true
+						break
+					}
+				}
+			}
+		}
+	}
+	return modules
+}
+
+func hasMain(p *pkg) bool {
+	return slices.ContainsFunc(p.files, func(f *source) bool {
+		return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+			fn, ok := d.(*ast.FuncDecl)
+			return ok && fn.Recv == nil && fn.Name.Name == "main"
+		})
+	})
 }
 
 // nodeModulesIgnored: some packages of the page bring Go files, which ./... would find.

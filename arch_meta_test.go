@@ -78,6 +78,11 @@ func TestArchChecksCanFail(t *testing.T) {
 		{"dependencies have reasons", map[string]string{"docs/design/dependencies.md": fine["docs/design/dependencies.md"] + "\n", "go.mod": "module example.org/m\n"}, "does not require"},
 		{"dependencies have reasons", map[string]string{"go.mod": "module example.org/m\n\nrequire (\n\texample.org/dep v1.0.0 // indirect\n)\n"}, "does not require directly"},
 
+		{"dependencies have reasons", map[string]string{
+			"go.mod":                      "module example.org/m\n\nrequire example.org/dep v1.0.0 // indirect\n",
+			"docs/design/dependencies.md": "", "turn/t.go": "package turn\n\nimport _ \"example.org/dep/part\"\n",
+		}, "run go mod tidy"},
+
 		{"node_modules is ignored", map[string]string{"ui/web/package.json": "{}\n"}, "ignore ./ui/web/node_modules"},
 		{"nothing names a machine", map[string]string{"README.md": "It is in /odd/place/here.\n"}, "/odd/place"},
 		{"nothing names a machine", map[string]string{"ui/web/package-lock.json": "\"https://registry" + ".somewhere.org/marked\"\n"}, "json:1 names a package registry"},
@@ -113,11 +118,13 @@ func TestArchChecksCanPass(t *testing.T) {
 		{"imports go down", map[string]string{"tool/testdata/x/x.go": "package x\n\nimport _ \"example.org/m/turn\"\n"}},
 		{"imports go down", map[string]string{"tools/go.mod": "module example.org/m/tools\n", "tools/x/x.go": "package x\n"}},
 		{"fences hold", map[string]string{"turn/t.go": "package turn\n\nimport _ \"example.org/m/model\"\n"}},
-		{"exported names are documented", map[string]string{"turn/t.go": "package turn\n\n// The kinds.\nconst (\n\tA = 1\n\tB = 2\n)\n\ntype e int\n\nfunc (e) Run() {}\n"}},
+		{"exported names are documented", map[string]string{"turn/t.go": "package turn\n\n// The kinds.\nconst (\n\tA = 1\n\tB = 2\n)\n\ntype e int\n\nfunc (e) Run() {}\n\n// E is an error.\ntype E int\n\nfunc (E) Error() string { return \"\" }\n"}},
 		{"names say something", map[string]string{"ui/web/src/lib/a.ts": "", "store/testdata/core/a": ""}},
 		{"no root context", map[string]string{"turn/t_test.go": "package turn\n\nimport \"context\"\n\nvar c = context.Background()\n"}},
 		{"a tool is known in one place", map[string]string{"turn/t.go": "package turn\n\nimport _ \"clock\"\n\n// clock tells the clock.\ntype clock struct {\n\tClock int `clock`\n}\n\nvar s = \"the clock\"\n"}},
 		{"a tool is known in one place", map[string]string{"turn/t_test.go": "package turn\n\nvar s = \"clock\"\n", "ui/web/src/a.test.ts": "'clock'\n"}},
+		{"a tool is known in one place", map[string]string{"tool/tooltest/t.go": doc("tooltest", "var s = \"clock\"\n")}},
+		{"goroutines have owners", map[string]string{"tool/tooltest/t.go": doc("tooltest", "func f() { go f() }\n")}},
 		{"node_modules is ignored", map[string]string{"ui/web/package.json": "{}\n", "go.mod": fine["go.mod"] + "\nignore ./ui/web/node_modules\n"}},
 		{"nothing names a machine", map[string]string{"README.md": "Ask proxy.example.com for /odd.\n"}},
 	}
@@ -173,6 +180,10 @@ func small(t *testing.T, changes map[string]string) tree {
 	}
 	tree.here = []string{"/odd/place"}
 	return tree
+}
+
+func doc(name, rest string) string {
+	return "// Package " + name + " is here.\npackage " + name + "\n\n" + rest
 }
 
 func many(n int, text string) map[string]string {

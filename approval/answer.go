@@ -33,8 +33,8 @@ type EditedIntent struct {
 //
 // A yes with a scope leaves grants, and closes the pending rows of the same turn that they cover. A no closes the
 // pending rows of the same turn that ask for exactly the same. Edited arguments need edited, made anew from them.
-func (d *Desk) Answer(ctx context.Context, o jackline.Owner, id jackline.ApprovalID, ans jackline.Answer, edited *EditedIntent) (jackline.Approval, error) {
-	const op = "approval.Answer"
+func (d *Desk) Answer(ctx context.Context, o jackline.Owner, id jackline.ApprovalID, ans jackline.Answer,
+	edited *EditedIntent) (jackline.Approval, error) {
 	ans.At = d.now().UTC()
 	if ans.By == "" {
 		ans.By = "api"
@@ -71,7 +71,6 @@ func (d *Desk) Answer(ctx context.Context, o jackline.Owner, id jackline.Approva
 
 // open says why a row can no longer be answered, if so.
 func (d *Desk) open(a jackline.Approval) error {
-	const op = "approval.Answer"
 	at := a.Answer.At.Format("2006-01-02 15:04 MST")
 	by := a.Answer.By
 	if by == "" {
@@ -82,36 +81,36 @@ func (d *Desk) open(a jackline.Approval) error {
 		if d.now().Before(a.Expires) {
 			return nil
 		}
-		return jackline.E(op, jackline.Gone, nil, "This question expired unanswered.")
+		return reject(jackline.Gone, "This question expired unanswered.")
 	case jackline.Lapsed:
-		return jackline.E(op, jackline.Gone, nil, "This question expired unanswered.")
+		return reject(jackline.Gone, "This question expired unanswered.")
 	case jackline.Withdrawn:
-		return jackline.E(op, jackline.Conflict, nil, "This question was withdrawn: the task went on without it or was stopped.")
+		return reject(jackline.Conflict, "This question was withdrawn: the task went on without it or was stopped.")
 	case jackline.Refused:
-		return jackline.E(op, jackline.Conflict, nil, "This was already answered with no, by %s at %s.", by, at)
+		return reject(jackline.Conflict, "This was already answered with no, by %s at %s.", by, at)
 	case jackline.Approved, jackline.Used:
-		return jackline.E(op, jackline.Conflict, nil, "This was already answered with yes, by %s at %s.", by, at)
+		return reject(jackline.Conflict, "This was already answered with yes, by %s at %s.", by, at)
 	}
-	return jackline.E(op, jackline.Internal, nil, "This question is in a state that this program does not know.")
+	return reject(jackline.Internal, "This question is in a state that this program does not know.")
 }
 
 // close is the row after the answer, and the grants that it leaves.
-func (d *Desk) close(a jackline.Approval, ans jackline.Answer, edited *EditedIntent) (jackline.Approval, []jackline.Grant, error) {
-	const op = "approval.Answer"
-	if !d.sealed(a) {
-		return a, nil, jackline.E(op, jackline.Conflict, nil, "This question is not as it was asked, so it cannot be answered. Deny the task or stop it.")
-	}
+func (d *Desk) close(a jackline.Approval, ans jackline.Answer,
+	edited *EditedIntent) (jackline.Approval, []jackline.Grant, error) {
 	if utf8.RuneCountInString(ans.Reason) > maxReason {
-		return a, nil, jackline.E(op, jackline.Unprocessed, nil, "A reason has at most %d characters.", maxReason)
+		return a, nil, reject(jackline.Unprocessed, "A reason has at most %d characters.", maxReason)
 	}
 	if !ans.Yes {
 		ans.Scope, ans.Args, ans.Answers = "", nil, nil
 		a.State, a.Answer = jackline.Refused, ans
 		return a, nil, nil
 	}
+	if !d.sealed(a) {
+		return a, nil, reject(jackline.Conflict, "This question is not as it was asked, so it can only be answered with no.")
+	}
 	if a.Kind == jackline.KindQuestion {
 		if ans.Args != nil || edited != nil {
-			return a, nil, jackline.E(op, jackline.Unprocessed, nil, "A question has no arguments to change.")
+			return a, nil, reject(jackline.Unprocessed, "A question has no arguments to change.")
 		}
 		if err := replies(a, &ans); err != nil {
 			return a, nil, err
@@ -122,10 +121,10 @@ func (d *Desk) close(a jackline.Approval, ans jackline.Answer, edited *EditedInt
 		return a, nil, nil
 	}
 	if len(ans.Answers) > 0 {
-		return a, nil, jackline.E(op, jackline.Unprocessed, nil, "This asks for a yes or a no, not for answers.")
+		return a, nil, reject(jackline.Unprocessed, "This asks for a yes or a no, not for answers.")
 	}
 	if ans.Args != nil && edited == nil {
-		return a, nil, jackline.E(op, jackline.Invalid, nil, "Changed arguments have to be judged before they are answered.")
+		return a, nil, reject(jackline.Invalid, "Changed arguments have to be judged before they are answered.")
 	}
 	if edited != nil {
 		if err := d.edit(&a, &ans, *edited); err != nil {
@@ -136,7 +135,7 @@ func (d *Desk) close(a jackline.Approval, ans jackline.Answer, edited *EditedInt
 		ans.Scope = jackline.Once
 	}
 	if !slices.Contains(a.Scopes, ans.Scope) {
-		return a, nil, jackline.E(op, jackline.Conflict, nil, "This can be allowed %s, not for more than that.", offered(a.Scopes))
+		return a, nil, reject(jackline.Conflict, "This can be allowed %s, not for more than that.", offered(a.Scopes))
 	}
 	a.State, a.Answer = jackline.Approved, ans
 	d.seal(&a)
@@ -145,17 +144,16 @@ func (d *Desk) close(a jackline.Approval, ans jackline.Answer, edited *EditedInt
 
 // edit puts a changed call in the place of the one that was asked about. All else that binds the row stays.
 func (d *Desk) edit(a *jackline.Approval, ans *jackline.Answer, e EditedIntent) error {
-	const op = "approval.Answer"
 	i := e.Intent
 	if e.Decision.Verdict == jackline.Deny {
-		return jackline.E(op, jackline.Forbidden, nil, "%s", e.Decision.Reason)
+		return reject(jackline.Forbidden, "%s", e.Decision.Reason)
 	}
 	if t, ok := refused(i); ok {
-		return jackline.E(op, jackline.Forbidden, nil, "%s", t.Refused)
+		return reject(jackline.Forbidden, "%s", t.Refused)
 	}
 	if i.Actor.Owner != a.Owner || i.Actor.Session.ID != a.Session || i.Actor.Session.Workspace != a.Folder ||
 		i.Actor.Turn.ID != a.Turn || i.Call != a.Call || i.Tool != a.Tool || i.Digest != a.Digest {
-		return jackline.E(op, jackline.Conflict, nil, "Only the arguments of a call can be changed.")
+		return reject(jackline.Conflict, "Only the arguments of a call can be changed.")
 	}
 	rule, why := a.Rule, e.Decision.Reason
 	if e.Decision.Verdict == jackline.Ask {
@@ -169,30 +167,30 @@ func (d *Desk) edit(a *jackline.Approval, ans *jackline.Answer, e EditedIntent) 
 
 // replies checks the answers to a question row and trims them.
 func replies(a jackline.Approval, ans *jackline.Answer) error {
-	const op = "approval.Answer"
 	if len(ans.Answers) != len(a.Ask) {
-		return jackline.E(op, jackline.Unprocessed, nil, "There are %d questions and %d answers.", len(a.Ask), len(ans.Answers))
+		return reject(jackline.Unprocessed, "There are %d questions and %d answers.", len(a.Ask), len(ans.Answers))
 	}
 	total := 0
 	checked := make([][]string, 0, len(a.Ask))
 	for k, list := range ans.Answers {
 		switch {
 		case len(list) == 0:
-			return jackline.E(op, jackline.Unprocessed, nil, "Question %d has no answer.", k+1)
+			return reject(jackline.Unprocessed, "Question %d has no answer.", k+1)
 		case len(list) > 1 && !a.Ask[k].Many:
-			return jackline.E(op, jackline.Unprocessed, nil, "Question %d takes one answer.", k+1)
+			return reject(jackline.Unprocessed, "Question %d takes one answer.", k+1)
 		case len(list) > maxReplies:
-			return jackline.E(op, jackline.Unprocessed, nil, "Question %d takes at most %d answers.", k+1, maxReplies)
+			return reject(jackline.Unprocessed, "Question %d takes at most %d answers.", k+1, maxReplies)
 		}
 		var kept []string
 		for _, s := range list {
 			s = strings.TrimSpace(s)
 			n := utf8.RuneCountInString(s)
 			if total += n; n > maxReply || total > maxAnswers {
-				return jackline.E(op, jackline.Unprocessed, nil, "An answer has at most %d characters, all together %d.", maxReply, maxAnswers)
+				return reject(jackline.Unprocessed, "An answer has at most %d characters, all together %d.",
+					maxReply, maxAnswers)
 			}
 			if s == "" {
-				return jackline.E(op, jackline.Unprocessed, nil, "An answer to question %d is empty.", k+1)
+				return reject(jackline.Unprocessed, "An answer to question %d is empty.", k+1)
 			}
 			kept = append(kept, s)
 		}
@@ -207,7 +205,7 @@ func (d *Desk) alike(ctx context.Context, a jackline.Approval, grants []jackline
 	if a.Kind != jackline.KindCall || a.Turn == "" || a.Answer.Yes && len(grants) == 0 {
 		return nil, nil
 	}
-	rows, err := d.ledger.Approvals(ctx, a.Owner, Filter{Session: a.Session, Turn: a.Turn, States: []jackline.ApprovalState{jackline.Pending}})
+	rows, err := d.ledger.Approvals(ctx, a.Owner, pending(a.Session, a.Turn))
 	if err != nil {
 		return nil, err
 	}
@@ -233,22 +231,35 @@ func (d *Desk) alike(ctx context.Context, a jackline.Approval, grants []jackline
 }
 
 // move writes rows that were pending, with the events that say so.
-func (d *Desk) move(ctx context.Context, o jackline.Owner, s jackline.SessionID, rows []jackline.Approval, grants []jackline.Grant) error {
+func (d *Desk) move(ctx context.Context, o jackline.Owner, s jackline.SessionID, rows []jackline.Approval,
+	grants []jackline.Grant) error {
 	r := jackline.Record{Session: s, Approvals: rows, From: jackline.Pending, Grants: grants, Sync: true}
 	for _, a := range rows {
 		r.Events = append(r.Events, jackline.NewEvent(s, a.Turn, jackline.ApprovalClosed{
-			Approval: a.ID, Call: a.Call, State: a.State, Scope: a.Answer.Scope, By: a.Answer.By, Reason: jackline.Brief(a.Answer.Reason),
+			Approval: a.ID, Call: a.Call, State: a.State, Scope: a.Answer.Scope, By: a.Answer.By,
+			Reason: jackline.Brief(a.Answer.Reason),
 		}))
 	}
 	_, err := d.ledger.Append(ctx, o, r)
 	return err
 }
 
+// offered says how far a yes may reach.
 func offered(scopes []jackline.Scope) string {
-	words := map[jackline.Scope]string{jackline.Once: "once", jackline.Task: "for this task", jackline.Chat: "for this chat"}
 	var list []string
 	for _, s := range scopes {
-		list = append(list, words[s])
+		switch s {
+		case jackline.Once:
+			list = append(list, "once")
+		case jackline.Task:
+			list = append(list, "for this task")
+		case jackline.Chat:
+			list = append(list, "for this chat")
+		}
 	}
 	return strings.Join(list, " or ")
+}
+
+func reject(k jackline.Kind, say string, a ...any) error {
+	return jackline.E("approval.Answer", k, nil, say, a...)
 }

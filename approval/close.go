@@ -11,7 +11,7 @@ import (
 // Withdraw cancels the pending rows of a turn, because a person stopped it or went on with something else. A row that
 // somebody answers at the same moment stays answered.
 func (d *Desk) Withdraw(ctx context.Context, o jackline.Owner, s jackline.SessionID, t jackline.TurnID) error {
-	rows, err := d.ledger.Approvals(ctx, o, Filter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}})
+	rows, err := d.ledger.Approvals(ctx, o, pending(s, t))
 	if err != nil {
 		return err
 	}
@@ -29,8 +29,13 @@ func (d *Desk) Expire(ctx context.Context, now time.Time) ([]jackline.Approval, 
 	return d.closeEach(ctx, rows, jackline.Lapsed)
 }
 
+func pending(s jackline.SessionID, t jackline.TurnID) jackline.ApprovalFilter {
+	return jackline.ApprovalFilter{Session: s, Turn: t, States: []jackline.ApprovalState{jackline.Pending}}
+}
+
 // closeEach moves each row on by a record of its own, so that one that was answered meanwhile holds up none.
-func (d *Desk) closeEach(ctx context.Context, rows []jackline.Approval, to jackline.ApprovalState) ([]jackline.Approval, error) {
+func (d *Desk) closeEach(ctx context.Context, rows []jackline.Approval,
+	to jackline.ApprovalState) ([]jackline.Approval, error) {
 	var closed []jackline.Approval
 	var errs []error
 	for _, a := range rows {

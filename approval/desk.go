@@ -37,21 +37,13 @@ type Ledger interface {
 	Approval(context.Context, jackline.Owner, jackline.ApprovalID) (jackline.Approval, error)
 
 	// Approvals reads the owner's rows that a filter lets through, oldest first.
-	Approvals(context.Context, jackline.Owner, Filter) ([]jackline.Approval, error)
+	Approvals(context.Context, jackline.Owner, jackline.ApprovalFilter) ([]jackline.Approval, error)
 
 	// ExpiringApprovals reads the pending rows of all owners that expire before a moment.
 	ExpiringApprovals(ctx context.Context, before time.Time) ([]jackline.Approval, error)
 
 	// Grants reads the grants in force in one session of the owner's.
 	Grants(context.Context, jackline.Owner, jackline.SessionID) ([]jackline.Grant, error)
-}
-
-// A Filter says which rows to read. Zero fields let everything through.
-type Filter struct {
-	Session jackline.SessionID
-	Turn    jackline.TurnID
-	Call    jackline.CallID
-	States  []jackline.ApprovalState
 }
 
 // Options are what a desk may be told besides.
@@ -108,7 +100,7 @@ func (d *Desk) Row(ctx context.Context, o jackline.Owner, c jackline.CallID) (ja
 	if c == "" {
 		return jackline.Approval{}, false, nil
 	}
-	rows, err := d.ledger.Approvals(ctx, o, Filter{Call: c})
+	rows, err := d.ledger.Approvals(ctx, o, jackline.ApprovalFilter{Call: c})
 	if err != nil || len(rows) == 0 {
 		return jackline.Approval{}, false, err
 	}
@@ -116,7 +108,8 @@ func (d *Desk) Row(ctx context.Context, o jackline.Owner, c jackline.CallID) (ja
 }
 
 // New makes the row that asks about i. It stores nothing: the gate writes the row together with the call that waits.
-func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision, card jackline.Card) (jackline.Approval, error) {
+func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision,
+	card jackline.Card) (jackline.Approval, error) {
 	const op = "approval.New"
 	if why.Verdict == jackline.Deny {
 		return jackline.Approval{}, jackline.E(op, jackline.Forbidden, nil, "%s", why.Reason)
@@ -133,8 +126,8 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 		wait = maxTimeout
 	}
 	a := jackline.Approval{
-		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, Created: now, Expires: now.Add(wait), State: jackline.Pending,
-		Rule: why.Rule,
+		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, State: jackline.Pending, Rule: why.Rule,
+		Created: now, Expires: now.Add(wait),
 	}
 	d.describe(&a, i, why.Reason, card.View)
 	if len(card.Questions) > 0 {
@@ -151,7 +144,7 @@ func (d *Desk) flood(ctx context.Context, i jackline.Intent, now time.Time) erro
 	if i.Actor.Session.ID == "" {
 		return nil
 	}
-	rows, err := d.ledger.Approvals(ctx, i.Actor.Owner, Filter{Session: i.Actor.Session.ID})
+	rows, err := d.ledger.Approvals(ctx, i.Actor.Owner, jackline.ApprovalFilter{Session: i.Actor.Session.ID})
 	if err != nil {
 		return err
 	}
@@ -166,9 +159,11 @@ func (d *Desk) flood(ctx context.Context, i jackline.Intent, now time.Time) erro
 	}
 	switch {
 	case open >= maxOpen:
-		return jackline.E(op, jackline.Conflict, nil, "This chat already has %d open questions. Answer some of them, then let it go on.", open)
+		return jackline.E(op, jackline.Conflict, nil,
+			"This chat already has %d open questions. Answer some of them, then let it go on.", open)
 	case lately >= maxRecent:
-		return jackline.E(op, jackline.Conflict, nil, "This chat has asked %d questions within ten minutes. Look at what it is doing before you let it go on.", lately)
+		return jackline.E(op, jackline.Conflict, nil,
+			"This chat has asked %d questions within ten minutes. Look at what it is doing before you let it go on.", lately)
 	}
 	return nil
 }

@@ -18,9 +18,27 @@ type Region struct {
 	// Call says that the value is an argument of a call in round brackets.
 	Call bool
 
+	// Known, if not nil, is told the name of every member and its text as soon as both are
+	// read, so that a call can be announced while its arguments are still being written.
+	Known func(key, text string)
+
+	// Items says what an outermost list may hold. A list that holds anything else is no value,
+	// which is known at once and not only at its end.
+	Items Items
+
 	// Narrow forbids to look past the first closing marker.
 	Narrow bool
 }
+
+// Items is what a list may hold.
+type Items int
+
+// The kinds of items. Quoted is everything but bare words; Nested is objects and lists only.
+const (
+	Anything Items = iota
+	Quoted
+	Nested
+)
 
 // Found is a value that was read out of a text.
 type Found struct {
@@ -248,6 +266,9 @@ func (r *reader) object() (any, bool) {
 		}
 		f.keyed = false
 		f.object.Set(key, value)
+		if text, ok := value.(string); ok && r.region.Known != nil {
+			r.region.Known(key, text)
+		}
 	}
 }
 
@@ -279,12 +300,39 @@ func (r *reader) list(closer byte) (any, bool) {
 		if done {
 			return f.list, true
 		}
+		if !r.admits() {
+			return nil, false
+		}
 		value, ok := r.value()
 		if !ok {
 			return nil, false
 		}
 		f.list = append(f.list, value)
 	}
+}
+
+// admits reports whether the item at r.i may stand in the list around it.
+func (r *reader) admits() bool {
+	if r.region.Items == Anything || r.curly > 0 {
+		return true
+	}
+	switch c := r.in.At(r.i); {
+	case c == '{' || c == '[':
+		return true
+	case r.region.Items == Nested:
+		return false
+	case c == '-' || '0' <= c && c <= '9':
+		return true
+	}
+	if _, ok := r.quote(r.i); ok {
+		return true
+	}
+	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
+		if r.in.Has(r.i, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // separators skips blanks, comments and any number of commas.

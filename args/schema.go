@@ -28,10 +28,11 @@ type field struct {
 	schema *Schema
 }
 
-// Parse reads a JSON Schema. Its properties keep their order.
+// Parse reads a JSON Schema. Its properties keep their order. No schema at all allows
+// everything.
 func Parse(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
-		return &Schema{}, nil
+		return &Schema{open: true}, nil
 	}
 	v, err := Strict(raw)
 	if err != nil {
@@ -156,8 +157,11 @@ func (s *Schema) Nullable() bool {
 	return len(s.types) == 0 || slices.Contains(s.types, "null")
 }
 
-// Field returns the schema of a property, or nil.
+// Field returns the schema of a property, or nil. A nil schema has none.
 func (s *Schema) Field(name string) *Schema {
+	if s == nil {
+		return nil
+	}
 	for _, f := range s.fields {
 		if f.name == name {
 			return f.schema

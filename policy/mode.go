@@ -162,7 +162,8 @@ func modeSays(i jackline.Intent, c column) []jackline.Decision {
 			Reason: "There is no sandbox yet, so a command that is not known to only read is asked about in every mode."})
 	}
 	if o.AskFirst {
-		all = append(all, jackline.Decision{Verdict: jackline.Ask, Rule: "ask-first", Reason: "This turn is to ask before it uses tools."})
+		all = append(all, jackline.Decision{Verdict: jackline.Ask, Rule: "ask-first",
+			Reason: "This turn is to ask before it uses tools."})
 	}
 	return all
 }

@@ -66,6 +66,7 @@ func (p *Policy) Explain(i jackline.Intent) []jackline.Decision {
 }
 
 func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
+	p = p.once()
 	needs := p.needs(i)
 	all := p.hard(i, needs)
 	refused := len(all)
@@ -82,6 +83,26 @@ func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decisi
 		return *ask, all
 	}
 	return base, all
+}
+
+// once is the policy for one judgement: each rule asks how the same command is made up, and it is read once.
+func (p *Policy) once() *Policy {
+	read := p.conf.SplitShell
+	if read == nil {
+		return p
+	}
+	q := *p
+	var last string
+	var parts [][]Word
+	var ok, known bool
+	q.conf.SplitShell = func(command string) ([][]Word, bool) {
+		if !known || command != last {
+			last, known = command, true
+			parts, ok = read(command)
+		}
+		return parts, ok
+	}
+	return &q
 }
 
 // weigh gives each need the table's verdict, lifts what rules lift, and returns the strictest answer and all of them.

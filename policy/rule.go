@@ -10,8 +10,11 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
-// maxPattern bounds a rule's pattern: more than any sensible rule needs.
-const maxPattern = 512
+// Named limits: more than any sensible rule needs. Each brace of a path multiplies the ways to read it.
+const (
+	maxPattern = 512
+	maxBraces  = 4
+)
 
 // A rule is a jackline.Rule taken apart once.
 type rule struct {
@@ -33,7 +36,8 @@ func ParseRule(s string) (jackline.Rule, error) {
 	verb, pattern, _ := strings.Cut(strings.TrimSpace(s), " ")
 	r := jackline.Rule{Pattern: strings.TrimSpace(pattern)}
 	if err := r.Do.UnmarshalText([]byte(verb)); err != nil {
-		return jackline.Rule{}, jackline.E(op, jackline.Invalid, err, "The rule %q does not start with allow, ask or deny.", s)
+		return jackline.Rule{}, jackline.E(op, jackline.Invalid, err,
+			"The rule %q does not start with allow, ask or deny.", s)
 	}
 	if c := compile(r); c.bad != nil {
 		return jackline.Rule{}, c.bad
@@ -50,7 +54,8 @@ func compile(r jackline.Rule) rule {
 
 func (c *rule) parse(r jackline.Rule) error {
 	fail := func(why string, a ...any) error {
-		return jackline.E("policy.ParseRule", jackline.Invalid, nil, "The rule %q cannot be read: %s", r.Do.String()+" "+r.Pattern, fmt.Sprintf(why, a...))
+		return jackline.E("policy.ParseRule", jackline.Invalid, nil, "The rule %q cannot be read: %s",
+			r.Do.String()+" "+r.Pattern, fmt.Sprintf(why, a...))
 	}
 	if r.Do != jackline.Deny && r.Do != jackline.Ask && r.Do != jackline.Allow {
 		return fail("it neither allows nor asks nor denies.")
@@ -85,7 +90,9 @@ func (c *rule) parse(r jackline.Rule) error {
 		return fail("%s", err)
 	}
 	c.words, c.glob = words, strings.TrimPrefix(arg, "./")
-	c.odd = !doublestar.ValidatePattern(c.glob)
+	if strings.Count(c.glob, "{") > maxBraces || !doublestar.ValidatePattern(c.glob) {
+		c.odd, c.glob = true, ""
+	}
 	return nil
 }
 
@@ -136,7 +143,8 @@ func (p *Policy) limit(r rule, i jackline.Intent) (jackline.Decision, bool) {
 		if effects(i) == jackline.Pure {
 			return jackline.Decision{}, false
 		}
-		return jackline.Decision{Verdict: jackline.Ask, Rule: r.label, Reason: jackline.Say(r.bad) + " Until it can be, calls are asked about."}, true
+		return jackline.Decision{Verdict: jackline.Ask, Rule: r.label,
+			Reason: jackline.Say(r.bad) + " Until it can be, calls are asked about."}, true
 	}
 	if !p.about(r, i.Tool) {
 		return jackline.Decision{}, false
@@ -148,7 +156,8 @@ func (p *Policy) limit(r rule, i jackline.Intent) (jackline.Decision, bool) {
 	for _, t := range i.Touches {
 		best = max(best, p.broad(r, t))
 	}
-	d := jackline.Decision{Verdict: r.do, Rule: r.label, Reason: fmt.Sprintf("A rule of the owner's says %s to this.", r.do)}
+	d := jackline.Decision{Verdict: r.do, Rule: r.label,
+		Reason: fmt.Sprintf("A rule of the owner's says %s to this.", r.do)}
 	switch best {
 	case perhaps:
 		d.Verdict = jackline.Ask

@@ -108,8 +108,8 @@ func fitsNarrowly(pattern []wordPattern, words []Word) bool {
 	return true
 }
 
-// fitsBroadly reports whether the words fit under some reading. The program fits by its last path element too. A word that
-// is not known may become any number of words, so behind it nothing is certain.
+// fitsBroadly reports whether the words fit under some reading. The program fits by its last path element too.
+// A word that is not known may become any number of words, so behind it nothing is certain.
 func fitsBroadly(pattern []wordPattern, words []Word) fit {
 	placed, more := spread(pattern)
 	for k, p := range placed {

@@ -100,13 +100,8 @@ func raw(s string) json.RawMessage {
 	return json.RawMessage(s)
 }
 
-// An ApprovalFilter says which approvals to read. The zero filter means all of the owner's.
-type ApprovalFilter struct {
-	Session jackline.SessionID
-	Turn    jackline.TurnID
-	Call    jackline.CallID
-	States  []jackline.ApprovalState
-}
+// ApprovalFilter is the noun of that name, for shorter calls.
+type ApprovalFilter = jackline.ApprovalFilter
 
 // Approval reads one approval.
 func (d *DB) Approval(ctx context.Context, owner jackline.Owner, id jackline.ApprovalID) (jackline.Approval, error) {
@@ -158,7 +153,12 @@ const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kin
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), string(g.ID))}
+		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
+}
+
+// grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
+func grantRow(g jackline.Grant) []string {
+	return []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
 }
 
 const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed`
@@ -170,7 +170,7 @@ func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	if err != nil {
 		return g, err
 	}
-	plain, err := d.boxes.grants.open(sealed, string(g.ID))
+	plain, err := d.boxes.grants.open(sealed, grantRow(g)...)
 	if err != nil {
 		return g, unsealable("grant", err)
 	}

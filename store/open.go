@@ -48,6 +48,17 @@ type DB struct {
 // boxes are the seals, one for each table with a sealed column.
 type boxes struct{ calls, items, approvals, grants, settings, spill box }
 
+func newBoxes(master []byte) boxes {
+	return boxes{
+		calls:     newBox(master, "calls"),
+		items:     newBox(master, "items"),
+		approvals: newBox(master, "approvals"),
+		grants:    newBox(master, "grants"),
+		settings:  newBox(master, "settings"),
+		spill:     newBox(master, "spill"),
+	}
+}
+
 // Open opens the store in a data folder, and makes folder, key and database where there are none. Several
 // processes may have the same folder open. The caller closes the store.
 func Open(ctx context.Context, dir string) (_ *DB, err error) {
@@ -56,30 +67,16 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, jackline.E(op, jackline.Invalid, err, "The data folder has no usable path.")
 	}
-	master, err := openFolder(dir)
+	d := &DB{dir: dir, hub: newHub(), queue: newQueue(), done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			_ = d.release()
+		}
+	}()
+	exists, err := openFolder(dir)
 	if err != nil {
 		return nil, folderFault(op, dir, err)
 	}
-	d := &DB{
-		dir:    dir,
-		master: master,
-		boxes: boxes{
-			calls:     newBox(master, "calls"),
-			items:     newBox(master, "items"),
-			approvals: newBox(master, "approvals"),
-			grants:    newBox(master, "grants"),
-			settings:  newBox(master, "settings"),
-			spill:     newBox(master, "spill"),
-		},
-		hub:   newHub(),
-		queue: newQueue(),
-		done:  make(chan struct{}),
-	}
-	defer func() {
-		if err != nil {
-			d.release()
-		}
-	}()
 	if d.spill, err = os.OpenRoot(filepath.Join(dir, folderOut)); err != nil {
 		return nil, folderFault(op, dir, err)
 	}
@@ -87,18 +84,22 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if d.read, err = openPool(path, false); err != nil {
 		return nil, fault(op, err)
 	}
-	ours, err := belongs(ctx, d.read)
+	ours, fresh, err := probe(ctx, d.read)
 	if err != nil {
 		return nil, fault(op, err)
 	}
-	if !ours {
+	if !ours && !fresh {
 		return nil, jackline.E(op, jackline.Conflict, nil,
 			"%s is the database of another program: choose another data folder.", path)
 	}
+	if d.master, err = openKey(dir, exists); err != nil {
+		return nil, folderFault(op, dir, err)
+	}
+	d.boxes = newBoxes(d.master)
 	if d.write, err = openPool(path, true); err != nil {
 		return nil, fault(op, err)
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, fault(op, err)
 	}
 	conn, err := d.write.Conn(ctx)
@@ -149,32 +150,36 @@ func (d *DB) Key(purpose string) []byte { return subkey(d.master, "for "+purpose
 // Dir is the data folder.
 func (d *DB) Dir() string { return d.dir }
 
-// openFolder makes sure of the folder, of the files in it and of who may read them, and reads the key.
+// openFolder makes sure of the folder, of the files in it and of who may read them. It reports whether a database was
+// there.
 //
-// It never opens the database file: closing any handle of it would drop the locks that SQLite holds in this process.
-func openFolder(dir string) (master []byte, err error) {
+// It never opens a database file that was there: to close any handle of it drops the locks that SQLite holds in this
+// process.
+func openFolder(dir string) (exists bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return false, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	path := filepath.Join(dir, fileDB)
-	exists := false
 	if info, err := os.Stat(path); err == nil {
 		exists = info.Size() > 0
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return false, err
 	}
 	// A folder that a person named by mistake, such as a home, keeps its permissions.
 	if exists || len(entries) == 0 {
 		if err := tighten(dir, 0o700); err != nil {
-			return nil, err
+			return false, err
 		}
 	}
-	if master, err = openKey(dir, exists); err != nil {
-		return nil, err
+	if !exists {
+		// First the key, then the database: of two processes that begin at once, neither sees one without the other.
+		if _, err := openKey(dir, false); err != nil {
+			return false, err
+		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
@@ -184,12 +189,12 @@ func openFolder(dir string) (master []byte, err error) {
 		err = tighten(path, 0o600)
 	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	if err := os.Mkdir(filepath.Join(dir, folderOut), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return false, err
 	}
-	return master, nil
+	return exists, nil
 }
 
 // openKey reads the key file, or makes one where there is no database yet that an older key would belong to.
@@ -283,10 +288,12 @@ func plainReason(err error) string {
 	return err.Error()
 }
 
-// prepare marks the database as ours, brings it to this version, and checks that the key belongs to it.
-func (d *DB) prepare(ctx context.Context) error {
-	if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
-		return err
+// prepare marks a fresh database as ours, brings it to this version, and checks that the key belongs to it.
+func (d *DB) prepare(ctx context.Context, fresh bool) error {
+	if fresh {
+		if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
+			return err
+		}
 	}
 	if err := d.migrate(ctx); err != nil {
 		return err

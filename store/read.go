@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -96,10 +97,13 @@ func (m moment) Scan(v any) error {
 	return nil
 }
 
-// nanos is a time as a column holds it.
+// nanos is a time as a column holds it. Times beyond what a column can hold are the last that it can.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
+	}
+	if last := time.Unix(0, math.MaxInt64); t.After(last) {
+		t = last
 	}
 	return t.UnixNano()
 }

@@ -48,7 +48,7 @@ const (
 	sqlSynced    = "PRAGMA synchronous = FULL"
 	sqlUnsynced  = "PRAGMA synchronous = NORMAL"
 	sqlForeign   = "PRAGMA data_version" // another number after another process wrote
-	sqlClaim     = "PRAGMA application_id = " + "0x6a6b6c6e"
+	sqlClaim     = "PRAGMA application_id = 0x6a6b6c6e"
 	sqlIsOurs    = "PRAGMA application_id"
 	sqlHasTables = "SELECT count(*) FROM sqlite_schema"
 )
@@ -65,7 +65,7 @@ func dsn(path string, writer bool) string {
 		add("journal_mode(WAL)")
 		add("synchronous(NORMAL)")
 		add("wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")")
-		add("journal_size_limit(" + strconv.Itoa(16*checkpointPages*4096) + ")")
+		add("journal_size_limit(" + strconv.Itoa(4*checkpointPages*4096) + ")")
 		add("secure_delete(1)")
 		add("cache_size(-8000)")
 		q.Set("_txlock", "immediate")
@@ -97,21 +97,21 @@ func openPool(path string, writer bool) (*sql.DB, error) {
 	return pool, nil
 }
 
-// belongs reports whether the file is ours, or empty and may become ours. It changes nothing.
-func belongs(ctx context.Context, pool *sql.DB) (bool, error) {
+// probe finds out whose the file is: ours already, or fresh, so that it may become ours. It changes nothing.
+func probe(ctx context.Context, pool *sql.DB) (ours, fresh bool, err error) {
 	tx, err := pool.BeginTx(ctx, nil) // one view for both questions
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer func() { _ = tx.Rollback() }()
 	var id, tables int64
 	if err := tx.QueryRowContext(ctx, sqlIsOurs).Scan(&id); err != nil {
-		return false, err
+		return false, false, err
 	}
 	if err := tx.QueryRowContext(ctx, sqlHasTables).Scan(&tables); err != nil {
-		return false, err
+		return false, false, err
 	}
-	return id == applicationID || id == 0 && tables == 0, nil
+	return id == applicationID, id == 0 && tables == 0, nil
 }
 
 // fault gives a database's error the kind and the sentence that a person can act on. An ended context stays what it
@@ -155,9 +155,10 @@ func isDuplicate(err error) bool {
 const sqlLastSeq = `SELECT max(value, coalesce((SELECT max(seq) FROM events), 0)) FROM counters WHERE name = 'seq'`
 
 // sqlSessionHas is true for a session s in which a word occurs: in its title, in a prompt or in an answer. It takes
-// the word twice, as searchWord writes it.
+// the word, as searchWords writes it, for each of the three.
 const sqlSessionHas = `(s.num IN (SELECT rowid FROM title_words WHERE title_words MATCH ?)
-	OR s.id IN (SELECT t.session FROM turns t WHERE t.num IN (SELECT rowid FROM turn_words WHERE turn_words MATCH ?)))`
+	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM prompt_words WHERE prompt_words MATCH ?))
+	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM answer_words WHERE answer_words MATCH ?)))`
 
 // maxSearchWords bounds the work of one search.
 const maxSearchWords = 8

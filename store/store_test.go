@@ -1,9 +1,10 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
-	"strconv"
-	"syscall"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -12,7 +13,18 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain also plays the other processes that some tests need: see child_test.go.
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childMode); mode != "" {
+		if err := child(context.Background(), mode, os.Getenv(childDir)); err != nil {
+			fmt.Println("error: " + jackline.KindOf(err).String() + ": " + jackline.Say(err))
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const me jackline.Owner = "me"
 
@@ -63,126 +75,5 @@ func stepRecord(s jackline.SessionID, turn *jackline.Turn, call jackline.CallID,
 			{Turn: turn.ID, Role: jackline.ItemAssistant, Text: string(text), Calls: []jackline.CallID{call}},
 			{Turn: turn.ID, Role: jackline.ItemResult, Call: call},
 		},
-	}
-}
-
-// cpu reports the time that the process computed, which a busy machine leaves alone.
-func cpu(b *testing.B) func() {
-	now := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := now()
-	return func() { b.ReportMetric(float64(now()-start)/float64(b.N), "cpu-ns/op") }
-}
-
-func BenchmarkAppendText(b *testing.B) {
-	d := openTest(b, b.TempDir())
-	s := newSession(b, d, me)
-	text := make([]byte, 400)
-	for i := range text {
-		text[i] = 'x'
-	}
-	defer cpu(b)()
-	rec := jackline.Record{Session: s.ID, Events: []jackline.Event{jackline.NewEvent(s.ID, "t_1", jackline.Text{Text: string(text)})}}
-	for b.Loop() {
-		if _, err := d.Append(b.Context(), me, rec); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkAppendStep(b *testing.B) {
-	d := openTest(b, b.TempDir())
-	s := newSession(b, d, me)
-	turn := &jackline.Turn{ID: jackline.NewID[jackline.TurnID]("t_"), Prompt: "Do something useful", Status: jackline.Running, Created: time.Now()}
-	n := 0
-	defer cpu(b)()
-	rec := stepRecord(s.ID, turn, "", n)
-	for b.Loop() {
-		n++
-		rec.Calls[0].ID = jackline.CallID(strconv.Itoa(n))
-		if _, err := d.Append(b.Context(), me, rec); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkAppendStepParallel(b *testing.B) {
-	d := openTest(b, b.TempDir())
-	b.SetParallelism(8)
-	b.RunParallel(func(pb *testing.PB) {
-		s := newSession(b, d, me)
-		turn := &jackline.Turn{ID: jackline.NewID[jackline.TurnID]("t_"), Prompt: "Do something useful", Status: jackline.Running, Created: time.Now()}
-		for n := 1; pb.Next(); n++ {
-			if _, err := d.Append(b.Context(), me, stepRecord(s.ID, turn, jackline.NewID[jackline.CallID]("c_"), n)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-func BenchmarkAppendSync(b *testing.B) {
-	d := openTest(b, b.TempDir())
-	s := newSession(b, d, me)
-	defer cpu(b)()
-	for b.Loop() {
-		rec := jackline.Record{Session: s.ID, Sync: true, Events: []jackline.Event{jackline.NewEvent(s.ID, "t_1", jackline.Text{Text: "x"})}}
-		if _, err := d.Append(b.Context(), me, rec); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkOpen(b *testing.B) {
-	dir := b.TempDir()
-	openTest(b, dir)
-	for b.Loop() {
-		d, err := Open(b.Context(), dir)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := d.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func TestSmoke(t *testing.T) {
-	dir := t.TempDir()
-	d := openTest(t, dir)
-	s := newSession(t, d, me)
-	turn := &jackline.Turn{ID: "t_1", Prompt: "hello wörld", Status: jackline.Running, Created: time.Now()}
-	w := d.Watch(me, s.ID)
-	<-w.Wake()
-	evs, err := d.Append(t.Context(), me, stepRecord(s.ID, turn, "c_1", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-w.Wake()
-	w.Close()
-	t.Log(evs[0].ID, evs[3].ID, evs[3].Seq)
-	got, err := d.Events(t.Context(), me, s.ID, 0, 0)
-	if err != nil || len(got) != 4 {
-		t.Fatal(got, err)
-	}
-	h, err := d.History(t.Context(), me, s.ID)
-	if err != nil || len(h) != 2 {
-		t.Fatal(h, err)
-	}
-	rows, err := d.Sessions(t.Context(), me, SessionQuery{Search: "WOR hel"})
-	if err != nil || len(rows) != 1 || rows[0].Status != SessionBusy {
-		t.Fatal(rows, err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d = openTest(t, dir)
-	c, err := d.Call(t.Context(), me, "c_1")
-	if err != nil || c.Text == "" {
-		t.Fatal(c, err)
 	}
 }

@@ -59,7 +59,7 @@ func (d *DB) Turns(ctx context.Context, owner jackline.Owner, session jackline.S
 // OpenTurns reads the turns of all owners that have not ended, oldest first: what a server has to take up again.
 func (d *DB) OpenTurns(ctx context.Context) ([]jackline.Turn, error) {
 	return many(ctx, d, "store.OpenTurns", scanTurn,
-		`SELECT `+turnColumns+` FROM turns WHERE status IN ('queued', 'running', 'waiting') ORDER BY num`)
+		`SELECT `+turnColumns+` FROM turns WHERE `+sqlOpen+` ORDER BY num`)
 }
 
 // EditQueued changes the prompt of a turn while it is queued, else it is a [jackline.Conflict]. The log says that the
@@ -85,25 +85,27 @@ func (d *DB) DropQueued(ctx context.Context, owner jackline.Owner, id jackline.T
 // or what it was.
 func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jackline.TurnID, change func(*writer) error) (t jackline.Turn, err error) {
 	var seq int64
-	find := func(w *writer) error {
-		t, err = scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
-		return err
+	find := func(w *writer) (jackline.Turn, error) {
+		return scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
 	}
 	p := &piece{op: op}
 	p.run = func(w *writer) error {
-		err := find(w)
+		found, err := find(w)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return absent(op, "turn")
 		case err != nil:
 			return err
-		case t.Status != jackline.Queued:
-			return jackline.E(op, jackline.Conflict, nil, "The prompt is no longer queued: its turn is %s.", t.Status)
+		case found.Status != jackline.Queued:
+			return jackline.E(op, jackline.Conflict, nil, "The prompt is no longer queued: its turn is %s.", found.Status)
 		}
 		if err := change(w); err != nil {
 			return err
 		}
-		if err := find(w); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t = found
+		if found, err = find(w); err == nil {
+			t = found
+		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		queue, err := w.queuedTurns(t.Session)
@@ -124,7 +126,7 @@ func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jac
 }
 
 func (w *writer) queuedTurns(session jackline.SessionID) ([]jackline.TurnID, error) {
-	s, err := w.stmt(`SELECT id FROM turns WHERE session = ? AND status = 'queued' ORDER BY num`)
+	s, err := w.stmt(`SELECT id FROM turns WHERE session = ? AND ` + sqlOpen + ` AND status = 'queued' ORDER BY num`)
 	if err != nil {
 		return nil, err
 	}

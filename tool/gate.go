@@ -344,6 +344,9 @@ func (g *Gate) permit(ctx context.Context, r Request, c *jackline.Call, t Tool, 
 		return nil, "", nil, nil
 	}
 	if r.Who.Turn.ID != "" && r.Who.Turn.Options.OnAsk != jackline.AskWait {
+		if t.facts.Asks {
+			decision.Reason = "Nobody was there to answer."
+		}
 		return nil, "", &ending{outcome: jackline.Denied, by: jackline.ByNobody, reason: decision.Reason, text: nobodyText(t.facts.Asks)}, nil
 	}
 	card := Card{}

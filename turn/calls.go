@@ -50,27 +50,20 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 		r.began = time.Now()
 		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Waiting})
 	}
-	r.results()
+	r.collect()
 	if begun {
 		r.guard(ctx)
 	}
 	return false, nil, nil
 }
 
-// results puts the outcomes of ended calls that the history does not have yet into the pending history. The history of a turn
+// collect puts the outcomes of ended calls that the history does not have yet into the pending history. The history of a turn
 // that was interrupted is made whole the same way.
-func (r *run) results() {
-	have := map[jackline.CallID]bool{}
-	for _, list := range [][]jackline.Item{r.items, r.pending} {
-		for _, it := range list {
-			if it.Role == jackline.ItemResult {
-				have[it.Call] = true
-			}
-		}
-	}
+func (r *run) collect() {
 	var add []jackline.Item
 	for _, c := range r.prior {
-		if c.State == jackline.CallEnded && !have[c.ID] {
+		if c.State == jackline.CallEnded && !r.collected[c.ID] {
+			r.collected[c.ID] = true
 			add = append(add, jackline.Item{Turn: r.t.ID, Role: jackline.ItemResult, Call: c.ID})
 		}
 	}

@@ -76,8 +76,13 @@ type run struct {
 	rows    map[jackline.CallID]jackline.Call // every call that the history names
 	prior   []jackline.Call                   // this turn's calls, in order
 
+	written  []model.Message // the first rendered items, written out
+	rendered int
+	results  int // characters of the results among them
+
 	offered, known []model.Tool
-	found          map[string]bool // tools that were described to the model on the way
+	collected      map[jackline.CallID]bool // calls whose results are in the history
+	found          map[string]bool          // tools that were described to the model on the way
 }
 
 // over is a turn's end: how and why.
@@ -108,13 +113,14 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 		cause := context.Cause(ctx)
 		switch {
 		case errors.Is(cause, ErrStopped):
-			end = &over{status: jackline.Stopped, reason: "Stopped."}
+			end = &over{status: jackline.Stopped, answer: r.t.Answer, reason: "Stopped."}
 		case ctx.Err() != nil:
 			return r.t, cause
 		case jackline.KindOf(err) == jackline.Internal:
 			return r.t, err
 		default:
-			end = &over{status: jackline.Failed, reason: jackline.Say(err), err: jackline.ProblemOf(err)}
+			// What was said before it failed stays said.
+			end = &over{status: jackline.Failed, answer: r.t.Answer, reason: jackline.Say(err), err: jackline.ProblemOf(err)}
 		}
 		r.report(err)
 	}
@@ -155,7 +161,7 @@ func (r *run) loop(ctx context.Context) (*over, error) {
 
 // load reads what the log knows of a turn.
 func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
-	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, zone: time.UTC}
+	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
 	var err error
 	if r.t, err = e.Journal.Turn(ctx, o, id); err != nil {
 		return nil, err
@@ -187,6 +193,18 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 		}
 		if it.Turn == id {
 			r.prior = calls
+		}
+	}
+	// A call that a compaction took out of the history leaves no result behind either.
+	for _, c := range r.prior {
+		r.collected[c.ID] = true
+	}
+	for _, it := range r.items {
+		for _, id := range it.Calls {
+			r.collected[id] = false
+		}
+		if it.Role == jackline.ItemResult {
+			r.collected[it.Call] = true
 		}
 	}
 	if z, err := time.LoadLocation(r.t.Options.TZ); err == nil && r.t.Options.TZ != "" {
@@ -239,11 +257,11 @@ func (r *run) open(ctx context.Context) error {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
 	}
-	bodies := []jackline.Body{jackline.TurnStart{
-		Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk,
-	}}
+	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
+	bodies := []jackline.Body{&start}
 	if r.m.Main != nil {
 		info := r.m.Main.Info()
+		start.Model = info.Name
 		p := jackline.Prep{
 			Window: info.Window, Assumed: info.Assumed, Budget: info.Window - reserve(info.Window), Tools: []string{},
 			ToolMode: r.m.Mode, MaxSteps: r.maxSteps(),
@@ -345,7 +363,7 @@ func (r *run) steer(ctx context.Context) error {
 
 // end writes the end of the turn, with what it did and what it was denied.
 func (r *run) end(ctx context.Context, end over) error {
-	r.results()
+	r.collect()
 	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
 	r.t.Progress.SpentMS = r.running()
 	body := jackline.TurnEnd{

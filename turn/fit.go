@@ -87,38 +87,56 @@ func (e *Engine) calibrate(name string, chars, messages, counted int) {
 	e.ratio[name] = seen
 }
 
-// request is what would go to the model with these items.
-func (r *run) request(items []jackline.Item, last bool) model.Request {
-	info := r.m.Main.Info()
+// request is what goes to the model with these messages.
+func (r *run) request(messages []model.Message, last bool) model.Request {
 	return model.Request{
-		System: r.system(), Messages: r.messages(items), Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
-		MaxTokens: reserve(info.Window),
+		System: r.system(), Messages: messages, Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
+		MaxTokens: reserve(r.m.Main.Info().Window),
 	}
+}
+
+// measure is the size of a request in characters and its estimate in tokens.
+func (r *run) measure(req model.Request) (chars, tokens int) {
+	chars = r.m.Main.Size(req)
+	return chars, r.e.tokens(r.m.Main.Info().Name, chars, len(req.Messages)+1)
 }
 
 func (r *run) estimate(items []jackline.Item) int {
-	req := r.request(items, false)
-	return r.e.tokens(r.m.Main.Info().Name, r.m.Main.Size(req), len(req.Messages)+1)
+	_, tokens := r.measure(r.request(r.messages(items), false))
+	return tokens
 }
 
-// fit makes the next request, compacting the history first when it no longer fits.
-func (r *run) fit(ctx context.Context, last bool) (model.Request, error) {
+// current is the history as it stands, pending items included. What was written out once stays: a turn of
+// hundreds of steps must not write all of it again at each.
+func (r *run) current() []model.Message {
+	if n := len(r.items); r.rendered < n {
+		r.written = append(r.written, r.messages(r.items[r.rendered:])...)
+		r.results += r.resultChars(r.items[r.rendered:])
+		r.rendered = n
+	}
+	// What is pending is written behind it, where the same will stand once it is stored.
+	return append(r.written, r.messages(r.pending)...)
+}
+
+// fit makes the next request, compacting the history first when it no longer fits. It returns the request's size in characters.
+func (r *run) fit(ctx context.Context, last bool) (model.Request, int, error) {
 	info := r.m.Main.Info()
 	budget := info.Window - reserve(info.Window)
-	items := append(append([]jackline.Item(nil), r.items...), r.pending...)
-	if r.estimate(items) > budget || r.resultChars(items) > resultShare(info.Window) {
-		smaller, err := r.compact(ctx, items, budget)
-		if err != nil {
-			return model.Request{}, err
+	req := r.request(r.current(), last)
+	chars, tokens := r.measure(req)
+	if tokens > budget || r.results+r.resultChars(r.pending) > resultShare(info.Window) {
+		if err := r.compact(ctx, append(append([]jackline.Item(nil), r.items...), r.pending...), budget); err != nil {
+			return req, 0, err
 		}
-		items = smaller
+		req = r.request(r.current(), last)
+		chars, tokens = r.measure(req)
 	}
-	if n := r.estimate(items); n > budget {
-		return model.Request{}, jackline.E("turn.fit", jackline.Invalid, nil,
+	if tokens > budget {
+		return req, 0, jackline.E("turn.fit", jackline.Invalid, nil,
 			"The task does not fit the model's window: about %d tokens for a window of %d, of which %d are kept for the answer. Use a larger window, or a shorter prompt.",
-			n, info.Window, reserve(info.Window))
+			tokens, info.Window, reserve(info.Window))
 	}
-	return r.request(items, last), nil
+	return req, chars, nil
 }
 
 func (r *run) resultChars(items []jackline.Item) int {
@@ -138,12 +156,13 @@ func (r *run) resultChars(items []jackline.Item) int {
 // compact makes the history smaller, down to the low-water mark, in an order that loses the least: old results first,
 // then the oldest conversation, then the newest results, then whatever is longest. The words of the turn's own
 // prompt are never touched. One that does not shrink is thrown away.
-func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) ([]jackline.Item, error) {
+func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) error {
 	before := r.estimate(items)
 	target := int(float64(budget) * lowWater)
 	share := int(float64(resultShare(r.m.Main.Info().Window)) * lowWater)
-	if err := r.append(ctx, jackline.Record{}, jackline.CompactionStart{Chars: r.m.Main.Size(r.request(items, false))}); err != nil {
-		return nil, err
+	chars, _ := r.measure(r.request(r.messages(items), false))
+	if err := r.append(ctx, jackline.Record{}, jackline.CompactionStart{Chars: chars}); err != nil {
+		return err
 	}
 	small := append([]jackline.Item(nil), items...)
 	enough := func() bool { return r.estimate(small) <= target && r.resultChars(small) <= share }
@@ -158,7 +177,7 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) ([
 	if r.estimate(small) > target {
 		var err error
 		if small, summary, err = r.summarise(ctx, small, target); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for k := range small {
@@ -171,15 +190,16 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) ([
 	after := r.estimate(small)
 	done := jackline.CompactionDone{Before: before, After: after, Summary: jackline.Brief(summary), Kept: after < before}
 	if !done.Kept {
-		return items, r.append(ctx, jackline.Record{}, done)
+		return r.append(ctx, jackline.Record{}, done)
 	}
 	small = r.withPlan(ctx, small)
 	if err := r.append(ctx, jackline.Record{Turn: &r.t, Compacted: small}, done); err != nil {
-		return nil, err
+		return err
 	}
 	r.items, r.pending = small, nil
+	r.written, r.rendered, r.results = nil, 0, 0
 	r.s.Gen++
-	return small, nil
+	return nil
 }
 
 // newestResults is where the results of the last step begin.

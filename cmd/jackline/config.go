@@ -19,6 +19,8 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
+//go:generate go test . -run ^TestDocs$ -count=1 -update
+
 // A key is one setting. The table of keys is the only place that knows them: file, environment, help and the
 // generated documentation all read it.
 type key struct {

@@ -257,7 +257,12 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	if o.mode != "" {
 		in["mode"] = o.mode
 	}
-	return c.createSession(ctx, in)
+	s, err := c.createSession(ctx, in)
+	var p *problem
+	if errors.As(err, &p) && p.Status < 500 {
+		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
+	}
+	return s, err
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.
@@ -364,7 +369,7 @@ func (m *Main) exitOf(out outcome, interrupted bool) error {
 				code = exitWaiting
 			case "refused":
 				code = exitRefused
-			case jackline.Unavailable.String(), jackline.NoModel.String():
+			case jackline.Unavailable.String(), jackline.NoModel.String(), jackline.Forbidden.String(): // the last: it wants a key
 				code = exitNoModel
 			case jackline.Invalid.String():
 				code = exitUsage

@@ -28,10 +28,14 @@ var known = []struct {
 	{"CC0-1.0", []string{"cc0 1.0 universal"}},
 	{"Unlicense", []string{"this is free and unencumbered software released into the public domain"}},
 	{"blessing", []string{"may you do good and not evil", "may you share freely, never taking more than you give"}},
-	{"public domain", []string{"in the public domain"}},
+	{"public domain", []string{"dedicated to the public domain"}},
 	{"Zlib", []string{"this software is provided 'as-is', without any express or implied warranty"}},
 	{"Unicode", []string{"unicode license v3"}},
 }
+
+// others matches files in which a work lists what it took from elsewhere, used or not: they are reprinted and searched
+// for what is refused, but they do not say how the work itself stands.
+var others = regexp.MustCompile(`(?i)(3rd|third)[-_]?party`)
 
 // Words that name an allowed licence in a package's metadata.
 var allowed = []string{
@@ -61,7 +65,7 @@ func judge(w work) ([]string, error) {
 			}
 		}
 		for _, f := range found {
-			if !slices.Contains(terms, f) {
+			if !others.MatchString(t.name) && !slices.Contains(terms, f) {
 				terms = append(terms, f)
 			}
 		}

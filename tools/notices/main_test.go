@@ -28,6 +28,8 @@ func TestJudge(t *testing.T) {
 		{"bsd3 is not bsd2", work{texts: file(bsd3)}, "BSD-3-Clause"},
 		{"mpl names the gpl", work{texts: file(mpl)}, "MPL-2.0"},
 		{"two files", work{texts: append(file(mit), file(bsd3)...)}, "MIT,BSD-3-Clause"},
+		{"what it took from elsewhere", work{texts: append(file(mit), text{name: "LICENSE-3RD-PARTY.md", body: mpl})}, "MIT"},
+		{"the gpl from elsewhere", work{texts: append(file(mit), text{name: "THIRD_PARTY_LICENSES", body: gpl})}, "!gnu general"},
 		{"gpl", work{texts: file(gpl)}, "!gnu general public license"},
 		{"gpl beside mit", work{texts: append(file(mit), file(gpl)...)}, "!gnu general public license"},
 		{"unknown", work{texts: file("Do as you like.")}, "!not known"},

@@ -112,7 +112,7 @@ CREATE TABLE approvals (
   sealed  BLOB    NOT NULL
 );
 CREATE INDEX approvals_session ON approvals (session, num);
-CREATE INDEX approvals_open ON approvals (expires) WHERE state = 'pending';
+CREATE INDEX approvals_open ON approvals (session) WHERE state = 'pending';
 
 CREATE TABLE grants (
   num      INTEGER PRIMARY KEY,
@@ -163,38 +163,56 @@ CREATE TABLE leases (
   expires INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- The word index keeps itself: no statement of the program writes to it. Its rows are named by num.
+-- The word indexes keep themselves: no statement of the program writes to them. With secure-delete a deleted row's
+-- words leave the file at once.
 
-CREATE VIRTUAL TABLE title_words USING fts5 (title, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
-CREATE VIRTUAL TABLE turn_words USING fts5 (prompt, answer, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE title_words USING fts5 (title, content = 'sessions', content_rowid = 'num', columnsize = 0,
+  tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE prompt_words USING fts5 (prompt, content = 'turns', content_rowid = 'num', columnsize = 0,
+  tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE answer_words USING fts5 (answer, content = 'turns', content_rowid = 'num', columnsize = 0,
+  tokenize = 'unicode61 remove_diacritics 2');
+INSERT INTO title_words (title_words, rank) VALUES ('secure-delete', 1);
+INSERT INTO prompt_words (prompt_words, rank) VALUES ('secure-delete', 1);
+INSERT INTO answer_words (answer_words, rank) VALUES ('secure-delete', 1);
 
 -- +goose StatementBegin
-CREATE TRIGGER sessions_named AFTER INSERT ON sessions WHEN new.title <> '' BEGIN
+CREATE TRIGGER sessions_named AFTER INSERT ON sessions BEGIN
   INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER sessions_renamed AFTER UPDATE OF title ON sessions WHEN new.title <> old.title BEGIN
-  INSERT OR REPLACE INTO title_words (rowid, title) VALUES (new.num, new.title);
+  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
+  INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER sessions_gone AFTER DELETE ON sessions BEGIN
-  DELETE FROM title_words WHERE rowid = old.num;
+  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER turns_asked AFTER INSERT ON turns BEGIN
-  INSERT INTO turn_words (rowid, prompt, answer) VALUES (new.num, new.prompt, new.answer);
+  INSERT INTO prompt_words (rowid, prompt) VALUES (new.num, new.prompt);
+  INSERT INTO answer_words (rowid, answer) VALUES (new.num, new.answer);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
-CREATE TRIGGER turns_answered AFTER UPDATE OF prompt, answer ON turns WHEN new.prompt <> old.prompt OR new.answer <> old.answer BEGIN
-  INSERT OR REPLACE INTO turn_words (rowid, prompt, answer) VALUES (new.num, new.prompt, new.answer);
+CREATE TRIGGER turns_edited AFTER UPDATE OF prompt ON turns WHEN new.prompt <> old.prompt BEGIN
+  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
+  INSERT INTO prompt_words (rowid, prompt) VALUES (new.num, new.prompt);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER turns_answered AFTER UPDATE OF answer ON turns WHEN new.answer <> old.answer BEGIN
+  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
+  INSERT INTO answer_words (rowid, answer) VALUES (new.num, new.answer);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER turns_gone AFTER DELETE ON turns BEGIN
-  DELETE FROM turn_words WHERE rowid = old.num;
+  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
+  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
 END;
 -- +goose StatementEnd

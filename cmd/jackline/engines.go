@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/prompted"
+	"github.com/jackline-ai/jackline/model/script"
+	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/turn"
+)
+
+// engines makes the models that sessions talk to, once each.
+type engines struct {
+	conf *config
+	env  func(string) string
+
+	mu     sync.Mutex
+	made   map[string]turn.Models
+	only   string // the engine's one model, when none is named
+	looked time.Time
+}
+
+const (
+	// fewTokens is the window below which the short form of the tools text is taken.
+	fewTokens = 8192
+	// lookAgain is how long the answer to "which models do you have?" holds.
+	lookAgain = 30 * time.Second
+	// maxScript bounds a transcript.
+	maxScript = 4 << 20
+)
+
+// model is the model of a session: its own, or the configured one.
+func (e *engines) model(ctx context.Context, s jackline.Session) (turn.Models, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := e.conf.text("model.name")
+	if s.Model != "" {
+		// A session's model comes from the API; only the owner's own settings may name a file.
+		if strings.HasPrefix(s.Model, "script:") && s.Model != name {
+			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "A chat cannot choose a transcript file; start the server with --model %s.", s.Model)
+		}
+		name = s.Model
+	}
+	if e.conf.text("model.toolMode") == "envelope" {
+		return turn.Models{}, jackline.E("engines", jackline.Invalid, nil,
+			"The tool mode envelope is not built yet. Use auto, native or text.")
+	}
+	if name == "" {
+		var err error
+		if name, err = e.onlyModel(ctx); err != nil {
+			return turn.Models{}, err
+		}
+	}
+	if m, ok := e.made[name]; ok {
+		return m, nil
+	}
+	m, err := e.make(name)
+	if err != nil {
+		return turn.Models{}, err
+	}
+	if e.made == nil {
+		e.made = map[string]turn.Models{}
+	}
+	e.made[name] = m
+	return m, nil
+}
+
+func (e *engines) make(name string) (turn.Models, error) {
+	window, mode := e.conf.number("model.window"), e.conf.text("model.toolMode")
+	if file, ok := strings.CutPrefix(name, "script:"); ok {
+		raw, err := scripted(file, window, mode == "native")
+		if err != nil {
+			return turn.Models{}, err
+		}
+		return modelsOf(raw, mode == "native"), nil
+	}
+	o := openai.Options{
+		BaseURL: e.conf.text("model.baseUrl"), Model: name, Window: window, Assumed: window == 0, ReadArgs: readArgs,
+	}
+	if v := e.conf.text("model.apiKeyEnv"); v != "" {
+		o.Key = openai.Key(e.env(v))
+		if o.Key == "" {
+			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "The environment variable %s, which should hold the engine's key, is not set.", v)
+		}
+	}
+	text, err := openai.New(o)
+	if err != nil {
+		return turn.Models{}, err
+	}
+	o.Native = true
+	native, err := openai.New(o)
+	if err != nil {
+		return turn.Models{}, err
+	}
+	switch {
+	case mode == "text", mode == "auto" && !cloud(o.BaseURL):
+		return modelsOf(text, false), nil
+	case mode == "native":
+		return turn.Models{Main: native, Raw: text, Mode: "native"}, nil
+	default:
+		// The engine is taken at its word that it knows no tools, once.
+		return turn.Models{Main: &either{native: native, text: modelsOf(text, false).Main}, Raw: text, Mode: "native"}, nil
+	}
+}
+
+// status is how the model of new chats is doing, as far as is known without asking the engine.
+func (e *engines) status(context.Context) server.ModelStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	st := server.ModelStatus{Name: e.conf.text("model.name"), BaseURL: e.conf.text("model.baseUrl"), Window: e.conf.number("model.window")}
+	if st.Name == "" {
+		st.Name = e.only
+	}
+	if strings.HasPrefix(st.Name, "script:") {
+		st.BaseURL = ""
+	}
+	if st.Name == "" {
+		st.Why = "No model is named yet; the engine's only one is taken if it has just one. Name one with --model, JACKLINE_MODEL, or model.name in the configuration file."
+		return st
+	}
+	m, ok := e.made[st.Name]
+	if !ok {
+		var err error
+		if m, err = e.make(st.Name); err != nil {
+			st.Why = jackline.Say(err)
+			return st
+		}
+		if e.made == nil {
+			e.made = map[string]turn.Models{}
+		}
+		e.made[st.Name] = m
+	}
+	info := m.Main.Info()
+	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, m.Mode, true
+	return st
+}
+
+// modelsOf wraps a model that has no tool calls of its own.
+func modelsOf(raw model.Model, native bool) turn.Models {
+	if native {
+		return turn.Models{Main: raw, Raw: raw, Mode: "native"}
+	}
+	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Brief: raw.Info().Window < fewTokens}), Raw: raw, Mode: "text"}
+}
+
+// cloud reports whether an address is out on the network: such engines have tool calls of their own.
+func cloud(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip != nil {
+		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
+	}
+	return u.Scheme == "https" && strings.Contains(host, ".") && !strings.HasSuffix(host, ".local") && !strings.HasSuffix(host, ".lan")
+}
+
+// onlyModel asks the engine for its models; where there is exactly one there is nothing to choose.
+func (e *engines) onlyModel(ctx context.Context) (string, error) {
+	if e.only != "" && time.Since(e.looked) < lookAgain {
+		return e.only, nil
+	}
+	o := openai.Options{BaseURL: e.conf.text("model.baseUrl")}
+	if v := e.conf.text("model.apiKeyEnv"); v != "" {
+		o.Key = openai.Key(e.env(v))
+	}
+	m, err := openai.New(o)
+	if err != nil {
+		return "", err
+	}
+	names, err := m.List(ctx)
+	if err != nil {
+		return "", jackline.E("engines", jackline.NoModel, err,
+			"No model is configured, and the engine at %s does not say which it has. Start one (ollama serve, llama-server, LM Studio) and name a model: jackline --model NAME, JACKLINE_MODEL, or model.name in %s.",
+			o.BaseURL, e.conf.places.file)
+	}
+	switch len(names) {
+	case 0:
+		return "", jackline.E("engines", jackline.NoModel, nil, "The engine at %s has no model yet. Get one, for example: ollama pull qwen3:4b", o.BaseURL)
+	case 1:
+		e.only, e.looked = names[0], time.Now()
+		return names[0], nil
+	}
+	const shown = 12
+	list := strings.Join(names[:min(len(names), shown)], ", ")
+	return "", jackline.E("engines", jackline.NoModel, nil,
+		"The engine at %s has several models: %s. Name one: --model NAME, JACKLINE_MODEL, or model.name in %s.", o.BaseURL, list, e.conf.places.file)
+}
+
+// readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
+func readArgs(text string) (canonical json.RawMessage, cut, ok bool) {
+	found, ok := args.ReadText(text)
+	if !ok {
+		return nil, false, false
+	}
+	if _, object := found.Value.(*args.Object); !object {
+		return nil, false, false
+	}
+	canonical, err := args.Canonical(found.Value)
+	return canonical, found.Cut, err == nil
+}
+
+func scripted(file string, window int, native bool) (model.Model, error) {
+	st, err := os.Stat(file)
+	if err == nil && (st.Size() > maxScript || !st.Mode().IsRegular()) {
+		return nil, jackline.E("engines", jackline.Invalid, nil, "The transcript %s is no file of at most %d bytes.", file, maxScript)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, jackline.E("engines", jackline.Invalid, err, "The transcript %s cannot be read.", file)
+	}
+	s, err := script.Parse(file, b)
+	if err != nil {
+		return nil, jackline.E("engines", jackline.Invalid, err, "The transcript %s is not right: %v", file, err)
+	}
+	return script.New(s, script.Options{Native: native, Window: window}), nil
+}
+
+// either is a model whose engine may turn out to have no tool calls of its own; from then on they are read from text.
+type either struct {
+	native, text model.Model
+	plain        atomic.Bool
+}
+
+func (e *either) now() model.Model {
+	if e.plain.Load() {
+		return e.text
+	}
+	return e.native
+}
+
+// Info implements model.Model.
+func (e *either) Info() model.Info { return e.now().Info() }
+
+// Size implements model.Model.
+func (e *either) Size(r model.Request) int { return e.now().Size(r) }
+
+// Stream implements model.Model.
+func (e *either) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if !e.plain.Load() {
+			again := false
+			for c, err := range e.native.Stream(ctx, r) {
+				if err != nil && openai.NoTools(err) {
+					again = true
+					break
+				}
+				if !yield(c, err) {
+					return
+				}
+			}
+			if !again {
+				return
+			}
+			e.plain.Store(true)
+		}
+		for c, err := range e.text.Stream(ctx, r) {
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}

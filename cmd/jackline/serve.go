@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jackline-ai/jackline/server/guard"
+)
+
+func (m *Main) serveFlags(cmd *cobra.Command) {
+	m.engineFlags(cmd)
+	m.setting(cmd, "listen", "server.listen", "address of page and API")
+	m.setting(cmd, "mode", "permissions.mode", "what runs unasked in new chats")
+	m.setting(cmd, "workspace", "permissions.workspaceRoot", "the workspace of new chats")
+}
+
+func (m *Main) serveCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the page and the API", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.serve(cmd.Context(), false) },
+	}
+	m.serveFlags(cmd)
+	return cmd
+}
+
+func (m *Main) webCmd() *cobra.Command {
+	open := true
+	cmd := &cobra.Command{
+		Use: "web", Short: "Serve, and open the page in the browser", Args: cobra.NoArgs,
+		Long: "Serve the page and the API, and open the page with a link that works once. Where a server runs already, only a new link is made.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.serve(cmd.Context(), open) },
+	}
+	cmd.Flags().BoolVar(&open, "open", true, "open the browser; the link is printed in any case")
+	m.serveFlags(cmd)
+	return cmd
+}
+
+// serve runs the server until a signal ends it.
+func (m *Main) serve(ctx context.Context, open bool) error {
+	conf, err := loadConfig(m.Env, m.flags)
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	m.warn(conf)
+	if c := running(ctx, conf.places.data); c != nil && !m.ownEngine() {
+		code, err := ask[struct {
+			Code string `json:"code"`
+		}](ctx, c, "POST", "/api/login/codes", map[string]any{})
+		if err != nil {
+			return err
+		}
+		m.greet(c.base+"/#code="+code.Code, "A server runs already at "+c.base+".", open)
+		return nil
+	}
+	l, note, err := guard.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
+	if err != nil {
+		return err
+	}
+	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.texts("server.hosts")...))
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer a.close(context.WithoutCancel(ctx))
+	if err := a.turns.Resume(ctx, l.Addr().String()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	file := filepath.Join(conf.places.data, addressFile)
+	if err := os.WriteFile(file, []byte(l.Addr().String()+"\n"), 0o600); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { _ = os.Remove(file) }()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopWatch := m.onSignal(func(s os.Signal) {
+		code := exitInterrupted
+		if s == syscall.SIGTERM {
+			code = exitTerminated
+		}
+		fmt.Fprintln(m.Err, "\nStopping; what runs is kept and taken up at the next start.")
+		cancel(&exit{code, nil})
+	})
+	defer stopWatch()
+	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
+	if st := a.engines.status(ctx); st.Ready {
+		fmt.Fprintf(m.Err, "Model: %s (%s)\n", st.Name, st.Mode)
+	} else {
+		fmt.Fprintf(m.Err, "Model: %s\n", st.Why)
+	}
+	err = a.server.Serve(ctx, l)
+	var e *exit
+	if errors.As(context.Cause(ctx), &e) && (err == nil || errors.Is(err, context.Canceled)) {
+		return nil // asked to end, and ended well
+	}
+	return err
+}
+
+// display is an address as a browser takes it.
+func display(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
+		return fmt.Sprintf("127.0.0.1:%d", t.Port)
+	}
+	return a.String()
+}
+
+// greet tells where the page is, and opens it where there is somebody to look at it.
+func (m *Main) greet(link, note string, open bool) {
+	if note != "" {
+		fmt.Fprintln(m.Err, note)
+	}
+	fmt.Fprintf(m.Out, "Jackline is at %s\n", link)
+	fmt.Fprintln(m.Err, "The link works once, within ten minutes; jackline web makes another. Ctrl+C ends the server.")
+	if !open || !m.Terminal {
+		return
+	}
+	name, args := "xdg-open", []string{link}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", link}
+	default:
+		if m.Env("DISPLAY") == "" && m.Env("WAYLAND_DISPLAY") == "" {
+			return
+		}
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		// The link on the command line is seen by other processes of this machine for a moment; it works once, and the browser
+		// is faster.
+		_ = exec.Command(path, args...).Start() //nolint:gosec,noctx // our own link, and the browser outlives us
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// A keeper keeps settings by owner and key: package store does.
+type keeper interface {
+	Settings(context.Context, jackline.Owner) (map[string]json.RawMessage, error)
+	PutSetting(ctx context.Context, o jackline.Owner, name string, value json.RawMessage) error
+}
+
+// settings are what is in force: flags and environment over what page and API stored, that over the file, that over the
+// defaults.
+type settings struct {
+	conf *config
+	db   keeper
+
+	mu   sync.Mutex
+	read map[jackline.Owner]stored
+}
+
+// stored is what was read of the store, and when.
+type stored struct {
+	values map[string]json.RawMessage
+	at     time.Time
+}
+
+// fresh is how long what was read holds. Every call is judged by the settings; only another process on the same store
+// can change them behind our back, and its change is seen this much later.
+const fresh = time.Second
+
+func (s *settings) stored(ctx context.Context, o jackline.Owner) (map[string]json.RawMessage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.read[o]; ok && time.Since(r.at) < fresh {
+		return r.values, nil
+	}
+	values, err := s.db.Settings(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.read == nil {
+		s.read = map[jackline.Owner]stored{}
+	}
+	s.read[o] = stored{values, time.Now()}
+	return values, nil
+}
+
+// in gives a settings value as it stands for an owner.
+func (s *settings) in(ctx context.Context, o jackline.Owner) (func(path string) any, error) {
+	stored, err := s.stored(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]any{}
+	for _, k := range keys() {
+		raw, ok := stored[k.path]
+		if from := s.conf.from[k.path]; !ok || !k.api || from == "flag" || from == "environment" {
+			continue
+		}
+		var v any
+		if json.Unmarshal(raw, &v) != nil {
+			continue
+		}
+		// What an older or newer version stored and this one does not take falls back to the file.
+		if v, err := k.check(v); err == nil {
+			byPath[k.path] = v
+		}
+	}
+	return func(path string) any {
+		if v, ok := byPath[path]; ok {
+			return v
+		}
+		return s.conf.get(path)
+	}, nil
+}
+
+// Permissions implements server.Settings.
+func (s *settings) Permissions(ctx context.Context, o jackline.Owner) (jackline.Permissions, error) {
+	get, err := s.in(ctx, o)
+	if err != nil {
+		return jackline.Permissions{}, err
+	}
+	p := jackline.Permissions{
+		Toggles: jackline.Toggles{
+			ReadFiles: get("permissions.toggles.readFiles").(bool), WriteFiles: get("permissions.toggles.writeFiles").(bool),
+			RunShell: get("permissions.toggles.runShell").(bool), Network: get("permissions.toggles.network").(bool),
+		},
+		Rules:           get("permissions.rules").([]jackline.Rule),
+		WorkspaceRoot:   get("permissions.workspaceRoot").(string),
+		ApprovalTimeout: get("permissions.approvalTimeout").(int),
+		OnAsk:           jackline.OnAsk(get("permissions.onAsk").(string)),
+		Disabled:        get("tools.disabled").([]string),
+	}
+	if p.WorkspaceRoot == "" {
+		p.WorkspaceRoot = s.conf.places.workspace
+	}
+	return p, p.Mode.UnmarshalText([]byte(get("permissions.mode").(string)))
+}
+
+// Agent implements server.Settings.
+func (s *settings) Agent(ctx context.Context, o jackline.Owner) (jackline.AgentSettings, error) {
+	get, err := s.in(ctx, o)
+	if err != nil {
+		return jackline.AgentSettings{}, err
+	}
+	return jackline.AgentSettings{
+		MaxSteps: get("agent.maxSteps").(int), CallsPerStep: get("agent.callsPerStep").(int), History: get("agent.history").(int),
+		Prefetch: get("agent.prefetch").(bool), Persona: get("agent.persona").(string), MaxTokens: get("agent.maxTokens").(int),
+		MaxTime: get("agent.maxTime").(int),
+	}, nil
+}
+
+// Fixed implements server.Settings.
+func (s *settings) Fixed() []string {
+	var fixed []string
+	for _, k := range keys() {
+		if from := s.conf.from[k.path]; k.api && (from == "flag" || from == "environment") {
+			fixed = append(fixed, k.path)
+		}
+	}
+	return fixed
+}
+
+// Put implements server.Settings. All values are checked before the first is stored.
+func (s *settings) Put(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
+	for path, raw := range values {
+		ok := false
+		for _, k := range keys() {
+			if k.path != path || !k.api {
+				continue
+			}
+			var v any
+			if err := json.Unmarshal(raw, &v); err != nil {
+				return jackline.E("settings.Put", jackline.Invalid, err, "%s cannot be read.", path)
+			}
+			if _, err := k.check(v); err != nil {
+				return jackline.E("settings.Put", jackline.Unprocessed, err, "%v.", err)
+			}
+			ok = true
+		}
+		if !ok {
+			return jackline.E("settings.Put", jackline.Unprocessed, nil, "There is no setting %s that can be stored.", path)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.read, o)
+	for path, raw := range values {
+		if err := s.db.PutSetting(ctx, o, path, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

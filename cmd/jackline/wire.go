@@ -1,0 +1,401 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/approval"
+	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/shell"
+	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/turn"
+	"github.com/jackline-ai/jackline/ui"
+	"github.com/jackline-ai/jackline/workspace"
+)
+
+// An app is the whole program wired together: what serve runs, and what a command runs for itself where no server does.
+type app struct {
+	conf    *config
+	db      *store.DB
+	set     *settings
+	engines *engines
+	policy  *policy.Policy
+	desk    *approval.Desk
+	turns   *server.Turns
+	server  *server.Server
+	token   string
+	log     *slog.Logger
+	logFile io.Closer
+
+	runner string // the tool that runs commands
+
+	mu    sync.Mutex
+	roots map[string]*place
+}
+
+// A place is a workspace that is open, with its tools.
+type place struct {
+	root *workspace.Root
+	set  *tool.Set
+}
+
+// inProcess is the Host name under which a command reaches the server inside its own process.
+const inProcess = "in-process.jackline"
+
+// openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
+func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *app, err error) {
+	a := &app{conf: conf, roots: map[string]*place{}}
+	if a.log, a.logFile, err = m.logger(conf.places.logs); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			a.close(context.WithoutCancel(ctx))
+		}
+	}()
+	if a.db, err = store.Open(ctx, conf.places.data); err != nil {
+		return nil, err
+	}
+	if a.token, err = makeToken(conf.places.data); err != nil {
+		return nil, err
+	}
+	a.set = &settings{conf: conf, db: a.db}
+	a.engines = &engines{conf: conf, env: m.Env}
+	if a.policy, err = a.newPolicy(); err != nil {
+		return nil, err
+	}
+	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
+	engine := &turn.Engine{
+		Journal: a.db, Desk: a.desk, Models: a.engines.model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
+	}
+	if a.turns, err = server.OpenTurns(ctx, server.TurnsConfig{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
+		return nil, err
+	}
+	a.server, err = server.New(server.Config{
+		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.engines.status, Vet: a.vet,
+		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
+		Version: buildVersion(), Sandbox: "none", Log: a.log,
+	})
+	return a, err
+}
+
+// close ends everything that openApp began, in the opposite order. Turns that run are left in the log.
+func (a *app) close(ctx context.Context) {
+	const patience = 20 * time.Second // a tool's processes are given some seconds to end
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var errs []error
+	if a.server != nil {
+		a.server.Close()
+	}
+	if a.turns != nil {
+		errs = append(errs, a.turns.Shutdown(ctx))
+	}
+	for _, p := range a.roots {
+		errs = append(errs, p.root.Close())
+	}
+	if a.db != nil {
+		errs = append(errs, a.db.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		a.log.Error("shutdown", "err", err)
+	}
+	if a.logFile != nil {
+		_ = a.logFile.Close()
+	}
+}
+
+func page() fs.FS { return ui.Files() }
+
+// newPolicy makes the judge of all intents. The names of the tools are the same in every workspace.
+func (a *app) newPolicy() (*policy.Policy, error) {
+	names, err := tool.NewSet(builtin.All(builtin.Deps{})...)
+	if err != nil {
+		return nil, err
+	}
+	for t := range names.All() {
+		if t.Facts().Effect.Has(jackline.Exec) {
+			a.runner = t.Facts().Name
+		}
+	}
+	return policy.New(policy.Config{
+		Lookup: func(name string) (string, jackline.Effect, bool) {
+			t, ok := names.Lookup(name)
+			if !ok {
+				return "", 0, false
+			}
+			return t.Facts().Name, t.Facts().Effect, true
+		},
+		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
+	}), nil
+}
+
+// timeout is how long a card waits.
+func (a *app) timeout() time.Duration {
+	p, err := a.set.Permissions(context.Background(), jackline.Local)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(p.ApprovalTimeout) * time.Second
+}
+
+// current judges by the settings as they stand when the intent comes.
+type current struct{ a *app }
+
+// Judge implements tool.Judge. Settings that cannot be read deny.
+func (c current) Judge(i jackline.Intent) jackline.Decision {
+	p, err := c.a.set.Permissions(context.Background(), i.Actor.Owner)
+	if err != nil {
+		return jackline.Decision{Verdict: jackline.Deny, Rule: "settings", Reason: "The settings cannot be read.", Hard: true}
+	}
+	return c.a.policy.With(p).Judge(i)
+}
+
+// gate is the one way to run a tool in a session's workspace.
+func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
+	p, err := a.place(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log}, nil
+}
+
+// place opens a workspace once.
+func (a *app) place(dir string) (*place, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p, ok := a.roots[dir]; ok {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			return p, nil
+		}
+		// The folder is gone, or another one stands in its place: look at it anew.
+		_ = p.root.Close()
+		delete(a.roots, dir)
+	}
+	root, err := workspace.Open(dir, a.places())
+	if err != nil {
+		return nil, err
+	}
+	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill})...)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	p := &place{root: root, set: set}
+	a.roots[dir] = p
+	return p, nil
+}
+
+// places are the folders that no workspace may be or hold.
+func (a *app) places() workspace.Options {
+	p := a.conf.places
+	return workspace.Options{State: []string{filepath.Dir(p.file), p.data, p.logs}}
+}
+
+// vet says whether a folder may be a workspace. The default one is made when it is missing.
+func (a *app) vet(ctx context.Context, dir string) (string, error) {
+	if dir == "" {
+		p, err := a.set.Permissions(ctx, jackline.Local)
+		if err != nil {
+			return "", err
+		}
+		dir = p.WorkspaceRoot
+		if dir == a.conf.places.workspace {
+			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is the person's own working folder
+				return "", jackline.E("vet", jackline.Invalid, err, "The default workspace %s cannot be made. Name another with -C or permissions.workspaceRoot.", dir)
+			}
+		}
+	}
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", jackline.E("vet", jackline.Invalid, err, "There is no home folder; name the workspace by its whole path.")
+		}
+		dir = filepath.Join(home, rest)
+	}
+	return workspace.Vet(dir, a.places())
+}
+
+// makeToken reads the token of this data folder, or makes one: 256 bits of chance, readable by its owner only.
+func makeToken(data string) (string, error) {
+	if t, err := readToken(data); err == nil {
+		return t, nil
+	}
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	t := hex.EncodeToString(b[:])
+	f, err := os.OpenFile(filepath.Join(data, tokenFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if t, err := readToken(data); err == nil { // another process was faster
+			return t, nil
+		}
+	}
+	if err == nil {
+		_, err = f.WriteString(t + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return "", jackline.E("token", jackline.Internal, err, "The token cannot be written to %s.", data)
+	}
+	return t, nil
+}
+
+const tokenFile = "token"
+
+func readToken(data string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(data, tokenFile))
+	if err != nil {
+		return "", err
+	}
+	t := strings.TrimSpace(string(b))
+	if len(t) != 64 {
+		return "", errors.New("the token file is damaged")
+	}
+	return t, nil
+}
+
+// logger writes to the log file, which nobody else can read and which is rotated when it has grown.
+func (m *Main) logger(dir string) (*slog.Logger, io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
+	}
+	name := filepath.Join(dir, "jackline.log")
+	const large = 10 << 20
+	if st, err := os.Stat(name); err == nil && st.Size() > large {
+		if err := os.Rename(name, name+".1"); err != nil {
+			return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be rotated.", name)
+		}
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
+	}
+	return slog.New(slog.NewTextHandler(f, nil)), f, nil
+}
+
+// A connection is a client with what must be ended after it.
+type connection struct {
+	client *client
+	own    bool // the server is inside this process
+	close  func()
+
+	// interrupted makes what this process was doing end as interrupted.
+	interrupted func()
+}
+
+func plainHTTP() *http.Client {
+	return &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// connect finds the running server of this data folder, or starts one inside this process; alone forces the latter.
+func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
+	conf, err := loadConfig(m.Env, m.flags)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	m.warn(conf)
+	if !alone {
+		if c := running(ctx, conf.places.data); c != nil {
+			return &connection{client: c, close: func() {}, interrupted: func() {}}, nil
+		}
+	}
+	a, err := m.openApp(ctx, conf, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := newPipe()
+	served := make(chan error, 1)
+	serveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() { served <- a.server.Serve(serveCtx, l) }()
+	var once sync.Once
+	end := func() {
+		once.Do(func() {
+			stop()
+			<-served
+			a.close(context.WithoutCancel(ctx))
+		})
+	}
+	h := &http.Client{Transport: &http.Transport{Proxy: nil, DialContext: l.dial}}
+	return &connection{client: &client{base: "http://" + inProcess, token: a.token, http: h}, own: true, close: end, interrupted: end}, nil
+}
+
+// running finds the server that serves a data folder, by the lease that it holds there.
+func running(ctx context.Context, data string) *client {
+	token, err := readToken(data)
+	if err != nil {
+		return nil
+	}
+	b, err := os.ReadFile(filepath.Join(data, addressFile))
+	if err != nil {
+		return nil
+	}
+	c := &client{base: "http://" + strings.TrimSpace(string(b)), token: token, http: plainHTTP()}
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := c.call(ctx, http.MethodGet, "/api/status", nil, nil); err != nil {
+		return nil
+	}
+	return c
+}
+
+// addressFile holds the address of the server that serves this data folder.
+const addressFile = "address"
+
+// A pipe is a listener inside the process.
+type pipe struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipe() *pipe { return &pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipe) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipe) Addr() net.Addr { return pipeAddr{} }
+
+func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-p.done:
+		return nil, fmt.Errorf("the server inside this process has ended")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return inProcess }

@@ -1,0 +1,177 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackline-ai/jackline/model"
+)
+
+// Ways in which an answer ends early.
+var (
+	errGone     = errors.New("the reader has gone") // it broke out of the loop
+	errEnough   = errors.New("calls enough")
+	errFiltered = errors.New("stopped by a content filter")
+)
+
+// A brokenOff is an error that came within a stream.
+type brokenOff struct{ body []byte }
+
+// Error leaves out the body: it is classified first.
+func (e *brokenOff) Error() string { return "an error within the stream" }
+
+// An answer turns the events of one response into chunks.
+type answer struct {
+	yield func(model.Chunk) bool
+	calls desk
+
+	size   int    // bytes of text, reasoning and arguments so far
+	spoken bool   // there is visible text
+	finish string // the server's word for why it ended; "" until it is known
+	whole  bool   // the answer came in one piece
+	usage  *model.Usage
+	heard  bool   // something in it was for us
+	first  []byte // the beginning of the first event, for the error if nothing was
+}
+
+func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
+	a := &answer{yield: yield}
+	a.calls = desk{
+		ids: map[string]bool{}, last: map[int]string{}, known: map[string]bool{}, readArgs: m.readArgs,
+		preview: func(name string) bool { return yield(model.Chunk{Preview: name}) },
+		yield:   func(c *model.Call) bool { return yield(model.Chunk{Call: c}) },
+	}
+	for _, tools := range [][]model.Tool{r.Tools, r.Known} {
+		for _, t := range tools {
+			a.calls.known[t.Name] = true
+			for _, alias := range t.Aliases {
+				a.calls.known[alias] = true
+			}
+		}
+	}
+	return a
+}
+
+// take reads one event.
+func (a *answer) take(ev event) error {
+	if a.first == nil {
+		a.first = slices.Clone(ev.data[:min(len(ev.data), maxExcerpt)])
+	}
+	var p packet
+	var mismatch *json.UnmarshalTypeError
+	// A field that has another type than expected is left out; the others are read all the same.
+	if err := json.Unmarshal(ev.data, &p); err != nil && !errors.As(err, &mismatch) {
+		if len(ev.data) > 0 && ev.data[0] != '{' {
+			return nil // "ping" and the like
+		}
+		return fmt.Errorf("%w: %w", errNoStream, err)
+	}
+	if body := p.fails(ev.kind, ev.data); body != nil {
+		return &brokenOff{body: slices.Clone(body[:min(len(body), maxRefusal)])}
+	}
+	a.usage = p.count(a.usage)
+	a.heard = a.heard || len(p.Choices) > 0 || p.Usage != nil
+	for _, c := range p.Choices {
+		if c.Index != 0 {
+			continue // we never ask for a second answer
+		}
+		if err := a.choice(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) choice(c choice) error {
+	if c.Finish != nil && *c.Finish != "" {
+		a.finish = *c.Finish
+	}
+	said := delta{}
+	switch {
+	case c.Delta != nil:
+		said = *c.Delta
+	case c.Message != nil:
+		said, a.whole = *c.Message, true
+	case c.Text != "":
+		said.Content.text = c.Text
+	}
+	if said.FunctionCall != nil {
+		said.ToolCalls = append(said.ToolCalls, fragment{Function: *said.FunctionCall})
+	}
+	return a.say(said)
+}
+
+// say hands out what a delta holds: reasoning, then text, then what it adds to calls.
+func (a *answer) say(d delta) error {
+	thought := d.ReasoningContent.all()
+	if thought == "" {
+		thought = d.Reasoning.all()
+	}
+	if thought == "" {
+		thought = d.Thinking.all()
+	}
+	thought += d.Content.thought
+	text := d.Content.text + d.Refusal
+	a.size += len(thought) + len(text)
+	for _, f := range d.ToolCalls {
+		a.size += len(f.Function.Arguments.text) + len(f.Function.Name)
+	}
+	if a.size > maxText {
+		return fmt.Errorf("%w: an answer of over %d bytes", errTooMuch, maxText)
+	}
+	if thought != "" && !a.yield(model.Chunk{Thought: thought}) {
+		return errGone
+	}
+	if text != "" {
+		a.spoken = true
+		if !a.yield(model.Chunk{Text: text}) {
+			return errGone
+		}
+	}
+	for i, f := range d.ToolCalls {
+		if err := a.calls.add(i, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end hands out what is left: calls, the news that one could not be read, tokens and the reason for the end.
+func (a *answer) end(f model.Finish) error {
+	if !a.calls.flush(true) {
+		return errGone
+	}
+	switch {
+	case a.calls.given > 0 && f == model.Stop:
+		f = model.Calls // some engines say "stop" even so
+	case a.calls.given == 0 && f == model.Calls && !a.spoken:
+		a.calls.garbled = true // it wanted to call something, and nothing came through
+	}
+	if a.calls.garbled && a.calls.given == 0 && !a.yield(model.Chunk{Garbled: model.Unreadable}) {
+		return errGone
+	}
+	if !a.yield(model.Chunk{Usage: a.usage, Finish: f}) {
+		return errGone
+	}
+	return nil
+}
+
+// reason maps the server's word for the end. ok is false when the answer did not end well.
+func reason(word string) (f model.Finish, ok bool) {
+	switch word {
+	case "length", "max_tokens", "max_output_tokens", "model_length", "MAX_TOKENS":
+		return model.Length, true
+	case "tool_calls", "function_call", "tool_use", "tool_call":
+		return model.Calls, true
+	case "error", "abort", "aborted", "cancelled", "canceled":
+		return "", false
+	}
+	return model.Stop, true
+}
+
+// filtered reports whether the word is one for a content filter.
+func filtered(word string) bool {
+	return word == "content_filter" || word == "safety" || word == "SAFETY" || word == "recitation"
+}

@@ -1,0 +1,215 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jackline-ai/jackline/model"
+)
+
+// A draft is a call that is being written.
+type draft struct {
+	index int // as the server numbers it
+	id    string
+	name  string
+	args  strings.Builder
+	nest  nesting // of args
+	shown bool    // its name was announced
+}
+
+// whole reports whether d could end here.
+func (d *draft) whole() bool { return d.name != "" && d.nest.closed }
+
+// Nesting follows JSON as it comes and knows when its one value is closed. It looks at each byte once, so that
+// no server can make it look at long arguments again and again.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+	closed, spoiled bool // the value has ended; something stands behind its end
+}
+
+func (n *nesting) write(s string) {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted:
+			n.escaped, n.quoted = c == '\\', c != '"'
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+		case n.closed || n.spoiled:
+			n.closed, n.spoiled = false, true
+		case c == '"':
+			n.quoted = true
+		case c == '{' || c == '[':
+			n.depth++
+		case c == '}' || c == ']':
+			n.depth--
+			n.closed = n.depth == 0
+		}
+	}
+}
+
+// A desk puts calls together from fragments, in the order in which they began.
+type desk struct {
+	drafts []*draft
+	began  int             // calls so far
+	given  int             // calls handed out
+	ids    map[string]bool // of calls handed out
+	last   map[int]string  // index to the ID of the call handed out last under it
+	known  map[string]bool // names of tools, aliases included
+
+	readArgs func(string) (json.RawMessage, bool, bool)
+	preview  func(name string) bool
+	yield    func(*model.Call) bool
+	garbled  bool // arguments that could not be read
+}
+
+// add takes the i-th fragment of a delta. It fails with errGone when the reader has gone, and with errEnough instead of
+// beginning a call more than the limit.
+func (k *desk) add(i int, f fragment) error {
+	index := i
+	if f.Index != nil {
+		index = *f.Index
+	}
+	d := k.draft(index, f)
+	if d == nil && k.echo(index, f) {
+		return nil
+	}
+	if d == nil {
+		if k.began == maxCalls {
+			return errEnough
+		}
+		k.began++
+		d = &draft{index: index, id: f.ID}
+		k.drafts = append(k.drafts, d)
+		if !k.flush(false) {
+			return errGone
+		}
+	}
+	k.write(d, f)
+	if !k.show(d) {
+		return errGone
+	}
+	return nil
+}
+
+// draft finds the call that f belongs to, or nil if f begins one.
+//
+// Servers differ: some reuse index 0 for every call and change the ID, some change nothing but the name, some
+// repeat ID and name in each fragment, and some give each fragment of one call a new ID.
+func (k *desk) draft(index int, f fragment) *draft {
+	var d *draft
+	for _, each := range k.drafts {
+		if each.index == index {
+			d = each
+		}
+	}
+	if d == nil {
+		return nil
+	}
+	begun := d.args.Len() > 0
+	switch {
+	case f.ID != "" && f.ID == d.id:
+		return d
+	case f.ID != "" && d.id != "":
+		// A new ID. Only a fragment without a name, in the midst of arguments, still belongs to the old call.
+		if begun && !d.whole() && (f.Function.Name == "" || f.Function.Name == d.name) || !begun && f.Function.Name == "" {
+			return d
+		}
+		return nil
+	case f.Function.Name != "" && begun:
+		if f.Function.Name == d.name && !d.whole() {
+			return d
+		}
+		return nil
+	case f.Function.Arguments.whole && begun:
+		return nil
+	}
+	return d
+}
+
+// echo reports whether f only repeats a call that was handed out: the last fragment of some servers does.
+func (k *desk) echo(index int, f fragment) bool {
+	id, given := k.last[index]
+	return given && (f.Function.Name == "" || f.ID != "" && f.ID == id)
+}
+
+func (k *desk) write(d *draft, f fragment) {
+	if d.id == "" {
+		d.id = f.ID
+	}
+	if name := f.Function.Name; name != "" && d.args.Len() == 0 && name != d.name {
+		d.name += name
+	}
+	if f.Function.Arguments.whole {
+		d.args.Reset()
+		d.nest = nesting{}
+	}
+	d.args.WriteString(f.Function.Arguments.text)
+	d.nest.write(f.Function.Arguments.text)
+}
+
+// show announces d's name once it is known: it is a tool's, or its arguments have begun.
+func (k *desk) show(d *draft) bool {
+	name := cleanName(d.name)
+	if d.shown || name == "" || !k.known[name] && d.args.Len() == 0 {
+		return true
+	}
+	d.shown = true
+	return k.preview(name)
+}
+
+// flush hands out calls from the front: all of them at the end, else those that are whole and have another behind them.
+func (k *desk) flush(end bool) bool {
+	for len(k.drafts) > 0 {
+		d := k.drafts[0]
+		if !end && (len(k.drafts) == 1 || !d.whole()) {
+			return true
+		}
+		k.drafts = k.drafts[1:]
+		if !k.give(d) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *desk) give(d *draft) bool {
+	name := cleanName(d.name)
+	text := strings.TrimSpace(d.args.String())
+	if name == "" && text == "" {
+		return true // an empty frame, as some servers send with the reason for the end
+	}
+	c := model.Call{ID: d.id, Name: name, Args: json.RawMessage(`{}`)}
+	if text != "" && text != "null" {
+		canonical, cut, ok := k.readArgs(text)
+		if !ok {
+			k.garbled = true
+			return true
+		}
+		c.Args, c.Cut = canonical, cut
+	}
+	if name == "" {
+		k.garbled = true
+		return true
+	}
+	k.last[d.index] = d.id
+	if k.ids[c.ID] {
+		c.ID = "" // an ID that is there twice names nothing
+	}
+	if c.ID != "" {
+		k.ids[c.ID] = true
+	}
+	if !d.shown && !k.preview(name) {
+		return false
+	}
+	k.given++
+	return k.yield(&c)
+}
+
+// cleanName takes off what leaks into names: blanks, and the marks of gpt-oss's format.
+func cleanName(name string) string {
+	name, _, _ = strings.Cut(name, "<|")
+	return strings.TrimSpace(name)
+}

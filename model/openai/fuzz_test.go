@@ -1,0 +1,184 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/openai"
+)
+
+// shredded is a body that comes n bytes at a time.
+type shredded struct {
+	text string
+	n    int
+}
+
+func (s *shredded) Read(p []byte) (int, error) {
+	if s.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, s.text[:min(s.n, len(s.text))])
+	s.text = s.text[n:]
+	return n, nil
+}
+
+func (*shredded) Close() error { return nil }
+
+type fixed struct {
+	body string
+	n    int
+}
+
+func (f fixed) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &shredded{f.body, f.n}}, nil
+}
+
+func parser(t testing.TB, body string, n int) *openai.Model {
+	t.Helper()
+	m, err := openai.New(openai.Options{BaseURL: "http://engine.test", Model: "m", Native: true, Retry: once, Transport: fixed{body, n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Whatever comes, the chunks keep the contract, and it does not matter in which pieces it comes.
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{
+		text("a") + finish("stop") + done,
+		calls(`{"index":0,"id":"c1","function":{"name":"grep","arguments":"{\"p\":"}}`) + calls(`{"index":0,"function":{"arguments":"1}"}}`) + finish("tool_calls"),
+		calls(`{"id":"c1","function":{"name":"grep","arguments":{"a":1}}},{"id":"c1","function":{"name":"cat"}}`) + done,
+		delta(`"reasoning":"x","content":[{"type":"text","text":"y"}]`) + "data: {\"error\":\"x\"}\n\n",
+		`{"choices":[{"message":{"content":"a"}}]}`, "<html>", "event: error\r\ndata: {}\r\n\r\n", "data: {\ndata: }\n\n", "\ufeff\n",
+		`data: {"choices":[{"delta":{"function_call":{"name":"a"}},"finish_reason":"length"}],"usage":{"prompt_tokens":1e3},"timings":{"cache_n":-1}}` + "\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		whole := said(t, parser(t, body, len(body)+1))
+		for _, n := range []int{1, 7} {
+			if got := said(t, parser(t, body, n)); got != whole {
+				t.Fatalf("in pieces of %d:\n%s\nat once:\n%s", n, got, whole)
+			}
+		}
+	})
+}
+
+func said(t *testing.T, m *openai.Model) string {
+	t.Helper()
+	var b strings.Builder
+	ended, calls, garbled := false, 0, false
+	for c, err := range m.Stream(t.Context(), model.Request{}) {
+		if ended {
+			t.Fatalf("more after the end: %s", line(c, err))
+		}
+		ended = err != nil || c.Finish != ""
+		if c.Call != nil {
+			calls++
+			var object map[string]any
+			if c.Call.Name == "" || json.Unmarshal(c.Call.Args, &object) != nil || object == nil {
+				t.Fatalf("%+v", c.Call)
+			}
+		}
+		garbled = garbled || c.Garbled != ""
+		b.WriteString(line(c, err) + "\n")
+	}
+	if !ended || garbled && calls > 0 {
+		t.Fatalf("ended %v, garbled %v, %d calls", ended, garbled, calls)
+	}
+	return b.String()
+}
+
+func BenchmarkText(b *testing.B) {
+	const n = 10_000
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, `data: {"id":"chatcmpl-9x","object":"chat.completion.chunk","created":1790000000,"model":"m","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word%d"},"logprobs":null,"finish_reason":null}]}`+"\n\n", i)
+	}
+	s.WriteString(finish("stop") + done)
+	run(b, s.String(), n+1)
+}
+
+func BenchmarkCall(b *testing.B) {
+	const n = 10_000
+	var s strings.Builder
+	s.WriteString(calls(`{"index":0,"id":"c1","type":"function","function":{"name":"file_write","arguments":"{\"text\":\""}}`))
+	for range n {
+		s.WriteString(calls(`{"index":0,"function":{"arguments":"a few words "}}`))
+	}
+	s.WriteString(calls(`{"index":0,"function":{"arguments":"\"}"}}`) + finish("tool_calls") + done)
+	run(b, s.String(), 3)
+}
+
+// A hostile server that gives every fragment a new ID must not make reading quadratic.
+func BenchmarkNewIDs(b *testing.B) {
+	const n = 10_000
+	var s strings.Builder
+	s.WriteString(calls(`{"index":0,"id":"x","function":{"name":"file_write","arguments":"{\"text\":\""}}`))
+	for i := range n {
+		fmt.Fprintf(&s, "%s", calls(fmt.Sprintf(`{"index":0,"id":"c%d","function":{"name":"file_write","arguments":"a few words }"}}`, i)))
+	}
+	s.WriteString(calls(`{"index":0,"function":{"arguments":"\"}"}}`) + finish("tool_calls") + done)
+	run(b, s.String(), 3)
+}
+
+func run(b *testing.B, body string, chunks int) {
+	m := parser(b, body, 4<<10)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range m.Stream(b.Context(), model.Request{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != chunks {
+			b.Fatalf("%d chunks, want %d", n, chunks)
+		}
+	}
+}
+
+func TestStrictArgs(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 31) + "{}" + strings.Repeat("}", 31)
+	good := map[string]string{
+		` {"b": 1.50, "a": [1e3, "<&>"], "b": 2 } `: `{"a":[1e3,"<&>"],"b":2}`,
+		"{}": "{}", deep: deep,
+		`{"n": 12345678901234567890}`: `{"n":12345678901234567890}`,
+	}
+	for text, want := range good {
+		if got, cut, ok := openai.StrictArgs(text); string(got) != want || cut || !ok {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+	for _, text := range []string{"", "null", "[]", "1", `"{}"`, "{", "{}}", "{} {}", "{'a':1}", `{"a":` + deep + "}"} {
+		if got, _, ok := openai.StrictArgs(text); ok {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// The hook for a tolerant reader gets what the model wrote, and may say that a call was cut off.
+func TestReadArgs(t *testing.T) {
+	var got []string
+	o := openai.Options{Native: true, Retry: once, ReadArgs: func(text string) (json.RawMessage, bool, bool) {
+		got = append(got, text)
+		return json.RawMessage(`{"mended":true}`), true, text != "["
+	}}
+	m := client(t, o, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, calls(`{"index":0,"function":{"name":"a","arguments":" {'p': 1"}},{"index":1,"function":{"name":"b","arguments":"["}},{"index":2,"function":{"name":"c","arguments":" "}}`)+finish("length"))
+	})
+	want := "preview a\npreview b\npreview c\ncall  a {\"mended\":true} cut\ncall  c {}\nfinish length\n"
+	if s := play(t, m, request()); s != want {
+		t.Error(s)
+	}
+	if s := strings.Join(got, "|"); s != "{'p': 1|[" {
+		t.Error(s)
+	}
+}

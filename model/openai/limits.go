@@ -1,0 +1,46 @@
+package openai
+
+import "time"
+
+// DefaultWindow is the context size, in tokens, that is assumed of a model that nobody knows better.
+const DefaultWindow = 8192
+
+// How long things may take. An engine on a small machine loads a model from disk and reads a long prompt before it says
+// its first word, so silence is given much time; a person can always stop the turn.
+const (
+	dialTimeout = 10 * time.Second
+	firstByte   = 30 * time.Minute
+	idle        = 10 * time.Minute
+	tail        = 10 * time.Second // after the reason for the end: only the count of tokens may follow
+	listTimeout = 10 * time.Second
+)
+
+// How often and how fast a request is repeated.
+const (
+	retryTries   = 4
+	retryFirst   = 500 * time.Millisecond
+	retryMax     = 8 * time.Second
+	retryAfter   = 30 * time.Second
+	refusedTries = 2 // nobody listens: a restart is waited for, but whoever forgot to start an engine is told soon
+
+	loadingPause = 2 * time.Second // the engine says that it is loading the model
+	loadingLimit = 5 * time.Minute
+)
+
+// How much of an answer is read. The limits stop what has run away, no honest answer.
+const (
+	maxText  = 4 << 20   // bytes of text, reasoning and arguments in one answer: some million tokens
+	maxLine  = 16 << 20  // bytes of one event, or of an answer in one piece
+	maxBody  = 128 << 20 // bytes on the wire of one answer: hundreds of thousands of tokens in frames of their own
+	maxCalls = 64        // calls in one answer; reading stops there as if the limit on tokens had been reached
+
+	maxList      = 4 << 20  // bytes of a list of models
+	maxRefusal   = 64 << 10 // bytes that are read of an error
+	maxExcerpt   = 300      // bytes of it that are kept in a cause
+	maxWrapped   = 4        // errors around an error
+	maxDepth     = 32       // of nested arguments
+	maxOffered   = 8        // names of models in a sentence
+	maxNameShown = 100      // bytes of each
+)
+
+const exampleURL = "http://127.0.0.1:11434/v1"

@@ -1,0 +1,305 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline/model"
+)
+
+// Quirks are what an engine was found not to take. They are learned from its refusals and kept as long as the Model.
+type quirks uint32
+
+const (
+	noStreamOptions quirks = 1 << iota // refuses stream_options
+	noToolChoice                       // refuses tool_choice
+	newMaxTokens                       // wants max_completion_tokens for max_tokens
+	noSystem                           // has no system role: its text goes in front of the first user message
+	mustAlternate                      // takes no two user messages in a row: they are joined
+)
+
+// write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
+// nothing behind it: a request that repeats another and adds to it begins with the same bytes.
+func (m *Model) write(r model.Request, q quirks) []byte {
+	w := writer{b: make([]byte, 0, m.Size(r)+1024), native: m.info.Native}
+	w.raw(`{"model":`)
+	w.text(m.info.Name)
+	offered := m.info.Native && len(r.Tools) > 0
+	if offered {
+		w.raw(`,"tools":[`)
+		for i, t := range r.Tools {
+			w.comma(i)
+			w.tool(t)
+		}
+		w.raw(`]`)
+	}
+	w.raw(`,"messages":[`)
+	w.messages(r, q)
+	w.raw(`],"stream":true`)
+	if q&noStreamOptions == 0 {
+		w.raw(`,"stream_options":{"include_usage":true}`)
+	}
+	if r.MaxTokens > 0 {
+		name := `,"max_tokens":`
+		if q&newMaxTokens != 0 {
+			name = `,"max_completion_tokens":`
+		}
+		w.raw(name + strconv.Itoa(r.MaxTokens))
+	}
+	if offered && r.NoCalls && q&noToolChoice == 0 {
+		w.raw(`,"tool_choice":"none"`)
+	}
+	w.raw(`}`)
+	return w.b
+}
+
+// A writer appends JSON.
+type writer struct {
+	b      []byte
+	native bool
+	n      int // messages written so far
+
+	// open are the calls of the last assistant message that have no result yet.
+	open []openCall
+}
+
+type openCall struct{ id, name string }
+
+func (w *writer) raw(s string) { w.b = append(w.b, s...) }
+
+func (w *writer) text(s string) { w.b = appendQuoted(w.b, s) }
+
+func (w *writer) comma(i int) {
+	if i > 0 {
+		w.raw(",")
+	}
+}
+
+func (w *writer) tool(t model.Tool) {
+	w.raw(`{"type":"function","function":{"name":`)
+	w.text(t.Name)
+	if d := describe(t); d != "" {
+		w.raw(`,"description":`)
+		w.text(d)
+	}
+	w.raw(`,"parameters":`)
+	w.b = append(w.b, schema(t)...)
+	w.raw(`}}`)
+}
+
+func describe(t model.Tool) string {
+	if t.Summary == "" || t.Use == "" {
+		return t.Summary + t.Use
+	}
+	return t.Summary + " " + t.Use
+}
+
+// schema is t's schema without blanks. One that is no JSON object would spoil the request: it becomes one that takes
+// anything.
+func schema(t model.Tool) []byte {
+	var b bytes.Buffer
+	if err := json.Compact(&b, t.Schema); err != nil || b.Len() == 0 || b.Bytes()[0] != '{' {
+		return []byte(`{"type":"object","properties":{}}`)
+	}
+	return b.Bytes()
+}
+
+func (w *writer) messages(r model.Request, q quirks) {
+	system := joinBlocks(r.System)
+	if system != "" && q&noSystem == 0 {
+		w.message("system", system)
+		system = ""
+	}
+	var user []string // texts of user messages that are not written yet
+	if system != "" {
+		user = append(user, system)
+	}
+	flush := func() {
+		if len(user) > 0 {
+			w.message("user", strings.Join(user, "\n\n"))
+		}
+		user = user[:0]
+	}
+	for i, msg := range r.Messages {
+		switch {
+		case msg.Role == model.Assistant:
+			flush()
+			w.assistant(i, msg)
+		case msg.Role == model.Result && w.native && len(w.open) > 0:
+			flush()
+			w.result(msg)
+		default:
+			user = append(user, msg.Text)
+			if q&mustAlternate == 0 {
+				flush()
+			}
+		}
+	}
+	flush()
+}
+
+func joinBlocks(blocks []string) string {
+	var kept []string
+	for _, b := range blocks {
+		if b != "" {
+			kept = append(kept, b)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+func (w *writer) begin(role string) {
+	w.comma(w.n)
+	w.n++
+	w.raw(`{"role":"` + role + `"`)
+}
+
+func (w *writer) message(role, text string) {
+	w.begin(role)
+	w.raw(`,"content":`)
+	w.text(text)
+	w.raw(`}`)
+}
+
+// assistant writes what the model said. Content is there even when it is empty: some engines want it.
+func (w *writer) assistant(at int, msg model.Message) {
+	w.open = w.open[:0]
+	if !w.native || len(msg.Calls) == 0 {
+		w.message("assistant", msg.Text)
+		return
+	}
+	w.begin("assistant")
+	w.raw(`,"content":`)
+	w.text(msg.Text)
+	w.raw(`,"tool_calls":[`)
+	for i, c := range msg.Calls {
+		id := c.ID
+		if id == "" {
+			// Nine letters and digits, which is what Mistral's models insist on.
+			id = fmt.Sprintf("c%05d%03d", at%100_000, i%1_000)
+		}
+		w.open = append(w.open, openCall{id, c.Name})
+		w.comma(i)
+		w.raw(`{"id":`)
+		w.text(id)
+		w.raw(`,"type":"function","function":{"name":`)
+		w.text(c.Name)
+		w.raw(`,"arguments":`)
+		w.text(string(orEmpty(c.Args)))
+		w.raw(`}}`)
+	}
+	w.raw(`]}`)
+}
+
+func orEmpty(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return args
+}
+
+// result writes the result of a call. There is an open one: a result that answers no call would be refused by strict
+// engines, and is written as a user message.
+func (w *writer) result(msg model.Message) {
+	w.begin("tool")
+	w.raw(`,"tool_call_id":`)
+	w.text(w.answered(msg))
+	if msg.Name != "" {
+		w.raw(`,"name":`)
+		w.text(msg.Name)
+	}
+	w.raw(`,"content":`)
+	w.text(msg.Text)
+	w.raw(`}`)
+}
+
+// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
+func (w *writer) answered(msg model.Message) (id string) {
+	at := slices.IndexFunc(w.open, func(c openCall) bool { return msg.CallID != "" && c.id == msg.CallID })
+	if at < 0 {
+		at = max(0, slices.IndexFunc(w.open, func(c openCall) bool { return c.name == msg.Name }))
+	}
+	id = w.open[at].id
+	w.open = slices.Delete(w.open, at, at+1)
+	return id
+}
+
+// Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
+// not counted. The JSON around messages is left out: engines put marks of their own in its place.
+func (m *Model) Size(r model.Request) int {
+	n := 0
+	for i, b := range r.System {
+		if i > 0 {
+			n += 2
+		}
+		n += utf8.RuneCountInString(b)
+	}
+	for _, msg := range r.Messages {
+		n += utf8.RuneCountInString(msg.Text)
+		if !m.info.Native {
+			continue
+		}
+		if msg.Role == model.Result {
+			n += utf8.RuneCountInString(msg.Name)
+		}
+		for _, c := range msg.Calls {
+			n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(orEmpty(c.Args))
+		}
+	}
+	if m.info.Native {
+		for _, t := range r.Tools {
+			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(schema(t))
+		}
+	}
+	return n
+}
+
+// Models read calls and tools as JSON: these characters stand around each.
+const (
+	callFrame = len(`{"name": "", "arguments": }`)
+	toolFrame = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
+)
+
+// appendQuoted appends s as a JSON string. Only what must be escaped is, and bytes that are no UTF-8 are replaced.
+func appendQuoted(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+		}
+		b = append(b, s[start:i]...)
+		i++
+		start = i
+		switch {
+		case c >= utf8.RuneSelf:
+			b = append(b, "\ufffd"...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c == '\r':
+			b = append(b, `\r`...)
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(b, s[start:]...), '"')
+}

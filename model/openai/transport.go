@@ -1,0 +1,145 @@
+package openai
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// An origin is the one place that a client connects to.
+type origin struct {
+	scheme string
+	addr   string // host:port, lower case
+}
+
+func originOf(u *url.URL) origin {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return origin{scheme: strings.ToLower(u.Scheme), addr: net.JoinHostPort(strings.ToLower(u.Hostname()), port)}
+}
+
+var (
+	errElsewhere = errors.New("not the configured origin")
+	errMoved     = errors.New("the server redirects")
+)
+
+// redirect follows a redirect only within the origin, and only one that sends the same request again.
+func (o origin) redirect(to *http.Request, via []*http.Request) error {
+	if len(via) > 3 || originOf(to.URL) != o || to.Method != via[0].Method {
+		return fmt.Errorf("%w to %s", errMoved, to.URL.Redacted())
+	}
+	return nil
+}
+
+// A guard lets nothing past that is meant for another origin, whatever transport lies behind it.
+type guard struct {
+	origin origin
+	next   http.RoundTripper
+}
+
+// RoundTrip refuses requests to another origin.
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if got := originOf(r.URL); got != g.origin {
+		return nil, fmt.Errorf("%w: %s://%s", errElsewhere, got.scheme, got.addr)
+	}
+	return g.next.RoundTrip(r)
+}
+
+// newTransport dials the origin and nothing else, without proxies.
+//
+// Plain HTTP is spoken to engines on this machine or nearby: a new connection for each request costs less there than one
+// kept open, which the engine may have dropped meanwhile. Nothing outlives the request then.
+func newTransport(o origin) *http.Transport {
+	d := &net.Dialer{Timeout: dialTimeout}
+	return &http.Transport{
+		Proxy: nil,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if strings.ToLower(addr) != o.addr {
+				return nil, fmt.Errorf("%w: %s", errElsewhere, addr)
+			}
+			return d.DialContext(ctx, network, addr)
+		},
+		TLSHandshakeTimeout: dialTimeout,
+		DisableKeepAlives:   o.scheme == "http",
+		DisableCompression:  true, // a packed stream arrives in lumps; what comes packed all the same is unpacked
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        4,
+		IdleConnTimeout:     time.Minute,
+		ReadBufferSize:      16 << 10,
+	}
+}
+
+// send sends one request to a path below the base URL.
+func (m *Model) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, m.base.JoinPath(path).String(), r)
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	h.Set("User-Agent", "jackline")
+	h.Set("Accept", "application/json")
+	if body != nil {
+		h.Set("Content-Type", "application/json")
+		h.Set("Accept", "text/event-stream, application/json")
+	}
+	if m.key != "" {
+		h.Set("Authorization", "Bearer "+string(m.key))
+	}
+	for name, values := range m.extra {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		resp.Body = &unpacked{packed: resp.Body}
+	}
+	return resp, nil
+}
+
+// unpacked is a body that came gzipped. It reads the header of the format late, with the first bytes.
+type unpacked struct {
+	packed io.ReadCloser
+	plain  *gzip.Reader
+}
+
+// Read unpacks.
+func (u *unpacked) Read(p []byte) (int, error) {
+	if u.plain == nil {
+		r, err := gzip.NewReader(u.packed)
+		if err != nil {
+			return 0, err
+		}
+		u.plain = r
+	}
+	return u.plain.Read(p)
+}
+
+// Close closes the packed body.
+func (u *unpacked) Close() error { return u.packed.Close() }
+
+// closeBody ends a response. What closing says is of no use to anybody: all that was wanted has been read.
+func closeBody(resp *http.Response) { _ = resp.Body.Close() }
+
+// readBody reads a body of which no more than limit bytes are wanted.
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(resp.Body, limit))
+}

@@ -1,0 +1,261 @@
+package prompted
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/model"
+)
+
+// What models are taught. Every word of it is paid for with the window of a small model.
+const (
+	teaching = `# Tools
+To use a tool, end your answer with a block of exactly this form:
+` + "```tool" + `
+{"name": "NAME", "args": {"KEY": "VALUE"}}
+` + "```" + `
+Then stop. The next message brings the result, headed [tool result: NAME]. Never write a result yourself, and never guess one. Up to 3 blocks at once if none needs the result of another. Use only the tools below; arguments with ? may be left out. If you need no tool, answer in plain words without a block.
+`
+	teachingBrief = `# Tools
+To use a tool, end your answer with exactly:
+` + "```tool" + `
+{"name": "NAME", "args": {"KEY": "VALUE"}}
+` + "```" + `
+Then stop: the result comes next, headed [tool result: NAME]. Never make up a result. Arguments are text unless marked; those with ? are optional. Need no tool? Answer without a block.
+`
+	byName = "Also by name: "
+)
+
+// The room for the description of tools, in characters.
+const (
+	roomBrief = 1300
+	roomFull  = 2300
+)
+
+// render writes a request for a model that knows nothing but text.
+//
+// The tools come right after the first system block, then the other blocks, all in one
+// message. Results become user messages. Messages of the same role that follow each other are
+// joined with a blank line, since many chat templates refuse any conversation in which user
+// and assistant do not take turns. What is written for a message depends on it alone and is only
+// ever appended to, so a longer request begins with all the text of a shorter one.
+func (o Options) render(r model.Request) model.Request {
+	out := model.Request{MaxTokens: r.MaxTokens}
+	if system := o.system(r); system != "" {
+		out.System = []string{system}
+	}
+	for _, m := range r.Messages {
+		role, text := m.Role, message(m)
+		if role == model.Result {
+			role = model.User
+		}
+		if text == "" {
+			continue
+		}
+		if n := len(out.Messages); n > 0 && out.Messages[n-1].Role == role {
+			out.Messages[n-1].Text += "\n\n" + text
+			continue
+		}
+		out.Messages = append(out.Messages, model.Message{Role: role, Text: text})
+	}
+	return out
+}
+
+// message writes one message.
+func message(m model.Message) string {
+	switch m.Role {
+	case model.Result:
+		return "[tool result: " + m.Name + "]\n" + m.Text
+	case model.Assistant:
+		parts := make([]string, 0, 1+len(m.Calls))
+		if m.Text != "" {
+			parts = append(parts, m.Text)
+		}
+		for _, c := range m.Calls {
+			parts = append(parts, block(c))
+		}
+		return strings.Join(parts, "\n")
+	}
+	return m.Text
+}
+
+// block writes a call in the form that is taught.
+func block(c model.Call) string {
+	arguments := string(c.Args)
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return "```tool\n{\"name\": " + args.Compact(c.Name) + ", \"args\": " + arguments + "}\n```"
+}
+
+func (o Options) system(r model.Request) string {
+	blocks := r.System
+	if len(r.Tools) > 0 {
+		tools := o.Describe(r.Tools, r.Known)
+		if len(blocks) == 0 {
+			blocks = []string{tools}
+		} else {
+			blocks = append([]string{blocks[0], tools}, blocks[1:]...)
+		}
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// Describe writes what a model is told about tools: how to call one, what each does, and which
+// others there are.
+func (o Options) Describe(tools, known []model.Tool) string {
+	room := o.Room
+	if room == 0 {
+		room = roomFull
+		if o.Brief {
+			room = roomBrief
+		}
+	}
+	text := ""
+	for _, d := range o.details() {
+		if text = d.describe(tools); utf8.RuneCountInString(text) <= room {
+			break
+		}
+	}
+	text = strings.TrimRight(text, "\n")
+	return text + also(tools, known, room-utf8.RuneCountInString(text))
+}
+
+// detail is how much is said about a tool.
+type detail struct {
+	teaching string
+	use      bool // when to use it
+	types    bool // that an argument is text
+	nested   bool // what is in an argument that is an object
+	summary  int  // characters of the summary, 0 for all
+}
+
+// details are the ways to describe tools, the longest first.
+func (o Options) details() []detail {
+	all := []detail{
+		{teaching: teaching, use: true, types: true, nested: true},
+		{teaching: teaching, use: true, nested: true},
+		{teaching: teaching, nested: true},
+		{teaching: teachingBrief, nested: true, summary: 90},
+		{teaching: teachingBrief, summary: 60},
+		{teaching: teachingBrief, summary: 30},
+	}
+	if o.Brief {
+		return all[3:]
+	}
+	return all
+}
+
+func (d detail) describe(tools []model.Tool) string {
+	var b strings.Builder
+	b.WriteString(d.teaching)
+	for _, t := range tools {
+		b.WriteString("- " + d.signature(t))
+		if s := d.shorten(t.Summary); s != "" {
+			b.WriteString(" " + s)
+		}
+		if d.use && t.Use != "" {
+			b.WriteString(" " + t.Use)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// shorten cuts a summary at the end of a sentence or a word.
+func (d detail) shorten(summary string) string {
+	if d.summary == 0 || utf8.RuneCountInString(summary) <= d.summary {
+		return summary
+	}
+	if first, _, ok := strings.Cut(summary, ". "); ok && utf8.RuneCountInString(first) < d.summary {
+		return first + "."
+	}
+	runes := []rune(summary)
+	cut := string(runes[:d.summary-1])
+	if i := strings.LastIndexByte(cut, ' '); i > 0 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,.;:") + "…"
+}
+
+// signature writes a tool as a function.
+func (d detail) signature(t model.Tool) string {
+	schema, err := args.Parse(t.Schema)
+	if err != nil {
+		return t.Name + "(…)"
+	}
+	return t.Name + "(" + d.fields(schema) + ")"
+}
+
+func (d detail) fields(s *args.Schema) string {
+	var parts []string
+	for _, name := range s.Names() {
+		part := name
+		if !s.Required(name) {
+			part += "?"
+		}
+		if kind := d.kind(s.Field(name)); kind != "" && (kind != "string" || d.types) {
+			part += ": " + kind
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostOptions is how many allowed values are listed.
+const mostOptions = 8
+
+// kind writes the type of an argument.
+func (d detail) kind(s *args.Schema) string {
+	if options := s.Enum(); len(options) > 0 && len(options) <= mostOptions {
+		var parts []string
+		for _, v := range options {
+			parts = append(parts, args.Compact(v))
+		}
+		return strings.Join(parts, "|")
+	}
+	switch s.Type() {
+	case "integer":
+		return "int"
+	case "boolean":
+		return "bool"
+	case "array":
+		if s.Items() == nil {
+			return "list"
+		}
+		item := d.kind(s.Items())
+		if item == "" || strings.ContainsAny(item, "| ") {
+			return "list of " + item
+		}
+		return item + "[]"
+	case "object":
+		if inner := d.fields(s); inner != "" && d.nested {
+			return "{" + inner + "}"
+		}
+	}
+	return s.Type()
+}
+
+// also lists tools that are not offered, as many as there is room for.
+func also(tools, known []model.Tool, room int) string {
+	offered := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		offered[t.Name] = true
+	}
+	var b strings.Builder
+	for _, t := range known {
+		if offered[t.Name] {
+			continue
+		}
+		next := ", " + t.Name
+		if b.Len() == 0 {
+			next = "\n" + byName + t.Name
+		}
+		if utf8.RuneCountInString(b.String())+utf8.RuneCountInString(next) > room {
+			break
+		}
+		b.WriteString(next)
+	}
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package prompted
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jackline-ai/jackline/model"
+)
+
+// Wrap returns a model that makes tool calls, given one that only writes text.
+//
+// Text is let through a [Guard] while it arrives, thoughts as thoughts and the name of a
+// call that is being written as a preview. The calls come at the end of the answer, when
+// it is certain that they are none of a thought's, without IDs; or else the reason why an
+// attempt at one could not be read.
+//
+// In a request without tools nothing is a call, and text is told from thoughts only.
+func Wrap(m model.Model, o Options) model.Model { return wrap{m, o} }
+
+type wrap struct {
+	inner   model.Model
+	options Options
+}
+
+// Info is that of the inner model, which has no calls of its own.
+func (w wrap) Info() model.Info {
+	i := w.inner.Info()
+	i.Native = false
+	return i
+}
+
+// Size is that of the request as it is written out for the inner model.
+func (w wrap) Size(r model.Request) int { return w.inner.Size(w.options.render(r)) }
+
+// Stream sends the request as text and reads the answer.
+func (w wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		g := w.guard(r)
+		defer g.Close()
+		last := model.Chunk{} // how the answer ended
+		for c, err := range w.inner.Stream(ctx, w.options.render(r)) {
+			switch {
+			case err != nil:
+				yield(c, err)
+				return
+			case c.Text != "":
+				if !pass(yield, g.Write([]byte(c.Text))) {
+					return
+				}
+			case c.Usage != nil || c.Finish != "":
+				if c.Usage != nil {
+					last.Usage = c.Usage
+				}
+				if c.Finish != "" {
+					last.Finish = c.Finish
+				}
+			default: // the engine told a thought, or even a call, from the text by itself
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+		d, reading := g.Close()
+		if pass(yield, d) {
+			finish(yield, reading, last)
+		}
+	}
+}
+
+// guard returns the guard over the answer to r.
+func (w wrap) guard(r model.Request) *Guard {
+	o := w.options
+	if o.Plain = o.Plain || len(r.Tools) == 0; o.Plain {
+		return NewGuard(NewCatalog(nil), o)
+	}
+	known := r.Known
+	if len(known) == 0 {
+		known = r.Tools
+	}
+	return NewGuard(NewCatalogWith(known, o.Aliases), o)
+}
+
+// pass yields what a guard let through, and reports whether more is wanted.
+func pass(yield func(model.Chunk, error) bool, d Delta) bool {
+	for _, c := range []model.Chunk{{Thought: d.Thought}, {Text: d.Visible}, {Preview: d.Preview}} {
+		if c != (model.Chunk{}) && !yield(c, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// finish yields the calls of an answer, or why there are none, and how it ended.
+func finish(yield func(model.Chunk, error) bool, r Reading, last model.Chunk) {
+	for i := range r.Calls {
+		if !yield(model.Chunk{Call: &r.Calls[i]}, nil) {
+			return
+		}
+	}
+	if r.Error != "" && !yield(model.Chunk{Garbled: r.Error}, nil) {
+		return
+	}
+	if len(r.Calls) > 0 && last.Finish == model.Stop {
+		last.Finish = model.Calls
+	}
+	if last != (model.Chunk{}) {
+		yield(last, nil)
+	}
+}

@@ -1,0 +1,269 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
+)
+
+const (
+	// beatEvery is how often a stream shows that it lives, for proxies and for clients that watch the line.
+	beatEvery = 15 * time.Second
+
+	// writeTime is how long a client may take to read what was sent before it counts as lost. It costs nobody
+	// else anything: it can come back at its cursor.
+	writeTime = 30 * time.Second
+
+	// eventPage is how many events are read from the log at a time.
+	eventPage = 500
+)
+
+type sessionEventsIn struct {
+	ID    jackline.SessionID `path:"id" doc:"the chat"`
+	Last  int64              `header:"Last-Event-ID" minimum:"0" doc:"the id of the last event that the client has"`
+	After int64              `query:"after" minimum:"0" doc:"the same, for a first request"`
+}
+
+type allEventsIn struct {
+	Last  int64 `header:"Last-Event-ID" minimum:"0" doc:"the seq of the last event that the client has"`
+	After int64 `query:"after" minimum:"0" doc:"the same, for a first request"`
+}
+
+// cursor is where a stream begins. A client that comes back sends the header with the address of its first request.
+func cursor(last, after int64) int64 {
+	if last > 0 {
+		return last
+	}
+	return after
+}
+
+// stream is an answer that goes on.
+type stream struct {
+	Body func(huma.Context)
+}
+
+// A feed is a log that a stream follows.
+type feed struct {
+	session jackline.SessionID // "" is all of the owner's
+	read    func(ctx context.Context, after int64) ([]jackline.Event, error)
+	id      func(jackline.Event) int64
+}
+
+func (s *Server) sessionEvents(ctx context.Context, in *sessionEventsIn) (*stream, error) {
+	f := feed{
+		session: in.ID,
+		read: func(ctx context.Context, after int64) ([]jackline.Event, error) {
+			return s.c.Store.Events(ctx, s.owner, in.ID, after, eventPage)
+		},
+		id: func(e jackline.Event) int64 { return e.ID },
+	}
+	at := cursor(in.Last, in.After)
+	// The event at the cursor exists, or the cursor belongs to another log.
+	have, err := s.c.Store.Events(ctx, s.owner, in.ID, max(at-1, 0), 1)
+	if err == nil && at > 0 && (len(have) == 0 || have[0].ID != at) {
+		err = goneError()
+	}
+	return s.follow(f, at, err)
+}
+
+func (s *Server) allEvents(ctx context.Context, in *allEventsIn) (*stream, error) {
+	f := feed{
+		read: func(ctx context.Context, after int64) ([]jackline.Event, error) {
+			return s.c.Store.AllEvents(ctx, s.owner, after, eventPage)
+		},
+		id: func(e jackline.Event) int64 { return e.Seq },
+	}
+	at := cursor(in.Last, in.After)
+	last, err := s.c.Store.LastSeq(ctx)
+	if err == nil && at > last {
+		err = goneError()
+	}
+	return s.follow(f, at, err)
+}
+
+func goneError() error {
+	return jackline.E("server.events", jackline.Gone, nil, "The log does not reach that far: begin again without a cursor.")
+}
+
+func (s *Server) follow(f feed, at int64, err error) (*stream, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &stream{Body: func(hc huma.Context) {
+		r, w := humago.Unwrap(hc)
+		if !s.streams.begin() {
+			closingProblem().write(w)
+			return
+		}
+		defer s.streams.end()
+		s.send(r.Context(), w, f, at)
+	}}, nil
+}
+
+// send writes a feed until the client goes, does not read, or the server ends.
+func (s *Server) send(ctx context.Context, w http.ResponseWriter, f feed, at int64) {
+	// Watching begins before reading, so that nothing falls between the two.
+	watch := s.c.Store.Watch(s.owner, f.session)
+	defer watch.Close()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // proxies are not to hold it back
+	w.WriteHeader(http.StatusOK)
+	out := &frames{w: bufio.NewWriter(w), control: http.NewResponseController(w), id: f.id}
+	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }() // the connection may serve on
+
+	at, err := s.pour(ctx, out, f, at, nil)
+	if err == nil {
+		err = out.ready(at)
+	}
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.streams.done:
+			return
+		case <-beat.C:
+			err = out.beat()
+		case <-watch.Wake():
+			// First the live events, then the log up to its end: that order is what Interleave needs.
+			live := watch.Live()
+			at, err = s.pour(ctx, out, f, at, live)
+		}
+	}
+	if ctx.Err() == nil {
+		s.c.Log.Debug("an event stream ended", "session", f.session, "err", err)
+	}
+}
+
+// pour writes the log from a cursor to its end, with live events where they belong, and returns the new cursor.
+func (s *Server) pour(ctx context.Context, out *frames, f feed, at int64, live []store.LiveEvent) (int64, error) {
+	for {
+		events, err := f.read(ctx, at)
+		if err != nil {
+			return at, err
+		}
+		if n := len(events); n > 0 {
+			at = f.id(events[n-1])
+		}
+		last := len(events) < eventPage
+		if last {
+			events = store.Interleave(events, live)
+		}
+		for _, e := range events {
+			if err := out.event(e); err != nil {
+				return at, err
+			}
+		}
+		select {
+		case <-s.streams.done:
+			return at, context.Canceled
+		default:
+		}
+		if last {
+			return at, out.flush()
+		}
+	}
+}
+
+// frames writes server-sent events.
+type frames struct {
+	w       *bufio.Writer
+	control *http.ResponseController
+	id      func(jackline.Event) int64
+	until   time.Time // the deadline that is set
+}
+
+// event writes one event. Only what is in the log has an id.
+func (o *frames) event(e jackline.Event) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if e.ID > 0 {
+		o.text("id: " + strconv.FormatInt(o.id(e), 10) + "\n")
+	}
+	return o.frame(e.Type, data)
+}
+
+// ready says that everything up to the cursor was sent.
+func (o *frames) ready(at int64) error {
+	if err := o.frame("ready", []byte(`{"type":"ready","data":{"id":`+strconv.FormatInt(at, 10)+`}}`)); err != nil {
+		return err
+	}
+	return o.flush()
+}
+
+func (o *frames) beat() error {
+	o.text(": beat\n\n")
+	return o.flush()
+}
+
+func (o *frames) frame(kind string, data []byte) error {
+	o.text("event: " + kind + "\ndata: ")
+	if _, err := o.w.Write(data); err != nil { // JSON has no line breaks
+		return err
+	}
+	o.text("\n\n")
+	return nil
+}
+
+// text writes a string. An error stays with the writer, which gives it to whoever writes next.
+func (o *frames) text(s string) {
+	// The buffer may be written out at any moment; the deadline moves now and then, not with every line.
+	if now := time.Now(); o.until.Sub(now) < writeTime/2 {
+		o.until = now.Add(writeTime)
+		_ = o.control.SetWriteDeadline(o.until) // a client in this process has none
+	}
+	_, _ = o.w.WriteString(s)
+}
+
+func (o *frames) flush() error {
+	if err := o.w.Flush(); err != nil {
+		return err
+	}
+	return o.control.Flush()
+}
+
+// A group is the streams that are open, and the way to end them all.
+type group struct {
+	mu     sync.Mutex
+	closed bool
+	done   chan struct{} // closed: they end
+	open   sync.WaitGroup
+}
+
+func newGroup() *group { return &group{done: make(chan struct{})} }
+
+// begin counts a stream in, unless they are ending.
+func (g *group) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.open.Add(1)
+	return true
+}
+
+func (g *group) end() { g.open.Done() }
+
+// shut tells the streams to end.
+func (g *group) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.closed = true
+		close(g.done)
+	}
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+)
+
+type forkIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Body struct {
+		Turn jackline.TurnID `json:"turn,omitempty" doc:"copy up to and with this turn; all that have ended unless said"`
+	}
+}
+
+// forkSession copies a chat: its ended turns up to one, their calls, the log of them, and what the model remembers of
+// them. Everything gets a name of its own. Grants and open questions stay behind, and labels go along: the
+// model of the copy has read what the model of the first one has.
+func (s *Server) forkSession(ctx context.Context, in *forkIn) (*body[jackline.Session], error) {
+	from, err := s.c.Store.Session(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.c.Store.Turns(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := upTo(all, in.Body.Turn)
+	if err != nil {
+		return nil, err
+	}
+	c := &copying{s: s, from: from, turns: turns, names: map[string]string{}, kept: map[jackline.TurnID]bool{}}
+	if err := c.read(ctx); err != nil {
+		return nil, err
+	}
+	title := from.Title
+	if title != "" {
+		title = cut(title, 190) + " (copy)"
+	}
+	to, err := s.c.Store.CreateSession(ctx, s.owner, jackline.Session{
+		Title: title, Workspace: from.Workspace, Mode: from.Mode, Model: from.Model, Labels: from.Labels,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.write(context.WithoutCancel(ctx), to); err != nil {
+		if drop := s.c.Store.DeleteSession(context.WithoutCancel(ctx), s.owner, to.ID); drop != nil {
+			s.c.Log.Error("half a copy of a chat is left", "session", to.ID, "err", drop)
+		}
+		return nil, err
+	}
+	return bodyOf(s.c.Store.Session(ctx, s.owner, to.ID))
+}
+
+// upTo is the ended turns up to and with one, children included.
+func upTo(all []jackline.Turn, last jackline.TurnID) ([]jackline.Turn, error) {
+	const op = "server.fork"
+	var some []jackline.Turn
+	found := last == ""
+	for _, t := range all {
+		if t.ID == last {
+			if found = true; !t.Status.Over() || t.Parent != "" {
+				return nil, jackline.E(op, jackline.Conflict, nil, "This turn has not ended; a chat is copied up to a turn that has.")
+			}
+		} else if found && last != "" && t.Parent != last {
+			continue
+		}
+		if t.Status.Over() && !t.Started.IsZero() {
+			some = append(some, t)
+		}
+	}
+	if !found {
+		return nil, jackline.E(op, jackline.NotFound, nil, "There is no such turn in this chat.")
+	}
+	return some, nil
+}
+
+// A copying is a chat on its way into another.
+type copying struct {
+	s     *Server
+	from  jackline.Session
+	turns []jackline.Turn
+
+	kept  map[jackline.TurnID]bool
+	calls []jackline.Call
+	log   []jackline.Event
+	items []jackline.Item
+	names map[string]string // old id → new id
+}
+
+// read takes in all that is to be copied, and gives it new names.
+func (c *copying) read(ctx context.Context) error {
+	for _, t := range c.turns {
+		c.kept[t.ID] = true
+		c.names[string(t.ID)] = jackline.NewID[string]("t_")
+		calls, err := c.s.c.Store.Calls(ctx, c.s.owner, t.ID)
+		if err != nil {
+			return err
+		}
+		for _, call := range calls {
+			c.names[string(call.ID)] = jackline.NewID[string]("c_")
+		}
+		c.calls = append(c.calls, calls...)
+	}
+	log, err := c.s.wholeLog(ctx, c.from.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range log {
+		if c.kept[e.Turn] {
+			c.log = append(c.log, e)
+		}
+	}
+	history, err := c.s.c.Store.History(ctx, c.s.owner, c.from.ID)
+	if err != nil {
+		return err
+	}
+	c.items = c.remembered(history)
+	return nil
+}
+
+// remembered is what the model of the copy remembers: the items of the copied turns as they stand. Turns of which a later
+// compaction left nothing are remembered by their prompt and their answer.
+func (c *copying) remembered(history []jackline.Item) []jackline.Item {
+	has, summary := map[jackline.TurnID]bool{}, false
+	var kept []jackline.Item
+	for _, it := range history {
+		if c.kept[it.Turn] {
+			kept = append(kept, it)
+			has[it.Turn] = true
+			summary = summary || it.Role == jackline.ItemSummary
+		}
+	}
+	if summary { // it tells of what came before it
+		return kept
+	}
+	var lost []jackline.Item
+	for _, t := range c.turns {
+		if has[t.ID] || t.Parent != "" || t.Prompt == "" {
+			continue
+		}
+		lost = append(lost, jackline.Item{Turn: t.ID, Role: jackline.ItemPrompt, Text: t.Prompt})
+		if t.Answer != "" {
+			lost = append(lost, jackline.Item{Turn: t.ID, Role: jackline.ItemAssistant, Text: t.Answer})
+		}
+	}
+	return append(lost, kept...)
+}
+
+// write puts everything into the new session: one record for the turns each, the last one with what the model
+// remembers.
+func (c *copying) write(ctx context.Context, to jackline.Session) error {
+	c.names[string(c.from.ID)] = string(to.ID)
+	pairs := make([]string, 0, 2*len(c.names))
+	for old, name := range c.names {
+		pairs = append(pairs, old, name)
+	}
+	rename := strings.NewReplacer(pairs...)
+	calls := map[jackline.TurnID][]jackline.Call{}
+	for _, call := range c.calls {
+		old := call.ID
+		turn := call.Turn
+		copied, err := renamed(call, rename)
+		if err != nil {
+			return err
+		}
+		// What JSON leaves out of a call.
+		copied.Native, copied.Cut, copied.Stamp = call.Native, call.Cut, call.Stamp
+		calls[turn] = append(calls[turn], copied)
+		if err := c.spill(ctx, to.ID, old, copied.ID); err != nil {
+			return err
+		}
+	}
+	logs := map[jackline.TurnID][]jackline.Event{}
+	for _, e := range c.log {
+		copied, err := renamed(e, rename)
+		if err != nil {
+			return err
+		}
+		logs[e.Turn] = append(logs[e.Turn], copied)
+	}
+	for k, t := range c.turns {
+		copied, err := renamed(t, rename)
+		if err != nil {
+			return err
+		}
+		copied.Owner, copied.Progress = t.Owner, t.Progress
+		rec := jackline.Record{Session: to.ID, Turn: &copied, Calls: calls[t.ID], Events: logs[t.ID]}
+		if k == len(c.turns)-1 {
+			if rec.Items, err = renamed(c.items, rename); err != nil {
+				return err
+			}
+		}
+		if _, err := c.s.c.Store.Append(ctx, c.s.owner, rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renamed copies v with all names in it changed, wherever they stand: a result may name the call that reads on.
+func renamed[T any](v T, names *strings.Replacer) (out T, err error) {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal([]byte(names.Replace(string(raw))), &out)
+	}
+	if err != nil {
+		return out, jackline.E("server.fork", jackline.Internal, err, "This chat cannot be copied.")
+	}
+	return out, nil
+}
+
+// spill copies the long result of a call, if it has one.
+func (c *copying) spill(ctx context.Context, to jackline.SessionID, old, name jackline.CallID) error {
+	const page = 1 << 20
+	var text strings.Builder
+	for {
+		part, total, err := c.s.c.Store.ReadSpill(ctx, c.s.owner, old, text.Len(), page)
+		if jackline.KindOf(err) == jackline.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text.WriteString(part)
+		if text.Len() >= total || part == "" {
+			return c.s.c.Store.WriteSpill(ctx, c.s.owner, to, name, text.String())
+		}
+	}
+}

@@ -1,0 +1,206 @@
+// Package guard stands before a server's routes. It lets through what the server's own clients send, and refuses the
+// rest before anything is read or looked up.
+//
+// It is for a server on a person's own machine, which every web page that this person visits can try to reach. So the
+// host must be one of the server's exact names, which a name that was bound anew to this machine is not; an origin must
+// be the server's own; what a browser says comes from another site is refused; and there are no CORS headers and no
+// cookies, only a bearer token that no other site has. Bodies are JSON, of a bounded size, and are read whole.
+package guard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// MaxBody bounds a request's body: the arguments of a call that writes a file of a size that people edit by hand.
+	MaxBody = 1 << 20
+
+	// bodyTime is how long a body may take to arrive.
+	bodyTime = 30 * time.Second
+
+	// MaxFailures bounds wrong tokens, and logins, a minute. Tokens and codes are too long to be guessed; this keeps a
+	// program that tries from costing anything.
+	MaxFailures = 20
+)
+
+// The titles of refusals that are about the request itself.
+const (
+	Forbidden    = "forbidden"
+	Unauthorized = "unauthorized"
+	Method       = "method"
+	TooLarge     = "too-large"
+	MediaType    = "media-type"
+	TooMany      = "too-many"
+	Invalid      = "invalid"
+)
+
+// A Refusal is why a request does not pass.
+type Refusal struct {
+	Status int
+	Title  string // one of the constants
+	Detail string // a sentence for a person
+}
+
+// Config is what a guard knows.
+type Config struct {
+	Token string
+	Hosts []string // exact, with port
+
+	// Page reports whether a request's path is that of the page: files that are the same for everyone.
+	Page func(*http.Request) bool
+	// Public reports whether a request needs no token.
+	Public func(*http.Request) bool
+	// Refuse answers in place of Next.
+	Refuse func(http.ResponseWriter, Refusal)
+	Next   http.Handler
+}
+
+type guard struct {
+	Config
+	sum      [sha256.Size]byte
+	failures *Limiter
+}
+
+// New puts a guard before c.Next.
+func New(c Config) http.Handler {
+	return &guard{Config: c, sum: sha256.Sum256([]byte(c.Token)), failures: NewLimiter(MaxFailures)}
+}
+
+// ServeHTTP lets through what may pass.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	headers(w.Header(), g.Page(r))
+	why := g.refuse(r)
+	if why == nil {
+		why = readBody(w, r)
+	}
+	if why != nil {
+		g.Refuse(w, *why)
+		return
+	}
+	g.Next.ServeHTTP(w, r)
+}
+
+const (
+	// pagePolicy is what the page may do: load its own scripts, styles and pictures, and call its own server.
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
+		"manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+	// apiPolicy is what an answer of the API may do if a browser shows it: nothing.
+	apiPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
+// headers are on every answer.
+func headers(h http.Header, page bool) {
+	h.Set("Content-Security-Policy", apiPolicy)
+	if page {
+		h.Set("Content-Security-Policy", pagePolicy)
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// refuse says why a request may not pass, or nil.
+func (g *guard) refuse(r *http.Request) *Refusal {
+	if !slices.Contains(g.Hosts, r.Host) {
+		return &Refusal{http.StatusForbidden, Forbidden, "This server does not answer to that host name. Its names are listed under server.hosts."}
+	}
+	if g.crossSite(r) {
+		return &Refusal{http.StatusForbidden, Forbidden, "This request comes from another site."}
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete:
+	default: // OPTIONS above all: there is no cross-origin access to ask for
+		return &Refusal{http.StatusMethodNotAllowed, Method, "This method is not used here."}
+	}
+	if g.Public(r) || g.holds(r) {
+		return nil
+	}
+	if !g.failures.Allow() {
+		return &Refusal{http.StatusTooManyRequests, TooMany, "Too many requests without the right token; wait a minute."}
+	}
+	return &Refusal{http.StatusUnauthorized, Unauthorized, "A token is needed: `jackline web` opens the page with one."}
+}
+
+// holds reports whether a request carries the token. It takes as long for any wrong one.
+func (g *guard) holds(r *http.Request) bool {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 {
+		return false
+	}
+	token, bearer := strings.CutPrefix(given[0], "Bearer ")
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], g.sum[:]) == 1 && bearer
+}
+
+// crossSite reports whether another site's page made a browser send a request.
+func (g *guard) crossSite(r *http.Request) bool {
+	if origins := r.Header.Values("Origin"); len(origins) > 0 {
+		ours := len(origins) == 1 && (origins[0] == "http://"+r.Host || origins[0] == "https://"+r.Host && !Loopback(r.Host))
+		if !ours {
+			return true
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	// A person may follow a link to the page. It is the same for everyone and knows nothing until it logs in.
+	link := r.Method == http.MethodGet && g.Page(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return !link
+}
+
+// Loopback reports whether a host, with or without port, is this machine by name or number.
+func Loopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// readBody takes the whole body in, so that nothing behind it waits for a slow client, and refuses what is no JSON.
+//
+// The deadline is lifted again: left standing it would end the request's context while a long call runs.
+func readBody(w http.ResponseWriter, r *http.Request) *Refusal {
+	tooLarge := &Refusal{http.StatusRequestEntityTooLarge, TooLarge, "The body is larger than 1 MiB."}
+	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	if r.ContentLength > MaxBody {
+		return tooLarge
+	}
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := strings.ToLower(params["charset"])
+	if err != nil || kind != "application/json" || charset != "" && charset != "utf-8" || r.Header.Get("Content-Encoding") != "" {
+		return &Refusal{http.StatusUnsupportedMediaType, MediaType, "Bodies must be application/json."}
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a client in this process has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return tooLarge
+	case err != nil:
+		return &Refusal{http.StatusBadRequest, Invalid, "The body did not arrive whole."}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackline-ai/jackline"
+)
+
+func (s *Server) listTurns(ctx context.Context, in *ofSession) (*body[[]jackline.Turn], error) {
+	return bodyOf(s.c.Store.Turns(ctx, s.owner, in.ID))
+}
+
+func (s *Server) listQueue(ctx context.Context, in *ofSession) (*body[[]jackline.Turn], error) {
+	turns, err := s.c.Store.Turns(ctx, s.owner, in.ID)
+	queue := []jackline.Turn{}
+	for _, t := range turns {
+		if t.Status == jackline.Queued {
+			queue = append(queue, t)
+		}
+	}
+	return bodyOf(queue, err)
+}
+
+type submitBody struct {
+	Prompt   string          `json:"prompt,omitempty"`
+	Continue jackline.TurnID `json:"continue,omitempty" doc:"instead of a prompt: carry on the last turn, which reached its limit or was interrupted"`
+	When     string          `json:"when,omitempty" enum:"queue,steer" doc:"while a turn is under way: after it, or into it at its next step"`
+	Plan     bool            `json:"plan,omitempty" doc:"look, do not change"`
+	Guide    bool            `json:"guide,omitempty" doc:"answer in words: no tools"`
+	AskFirst bool            `json:"ask_first,omitempty" doc:"ask before every tool"`
+	OnAsk    jackline.OnAsk  `json:"onAsk,omitempty" enum:"deny,fail,wait" doc:"what becomes of a question; the setting unless said"`
+	TZ       string          `json:"tz,omitempty" maxLength:"64" doc:"the client's time zone, as in Europe/Berlin"`
+
+	MaxSteps  int   `json:"max_steps,omitempty" minimum:"1" maximum:"2000"`
+	MaxTokens int   `json:"max_tokens,omitempty" minimum:"1" maximum:"1073741824"`
+	MaxTimeMS int64 `json:"max_time_ms,omitempty" minimum:"1" maximum:"2592000000"`
+
+	Allow []string `json:"allow,omitempty" maxItems:"50" doc:"patterns of rules that allow, for this turn only"`
+}
+
+type submitIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	By   caller
+	Body submitBody
+}
+
+type takenBody struct {
+	Turn    jackline.Turn `json:"turn"`
+	Queued  bool          `json:"queued"`
+	Steered bool          `json:"steered" doc:"the words went to the turn under way, which is turn"`
+}
+
+func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody], error) {
+	const op = "server.submitTurn"
+	opt, err := s.options(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	b := in.Body
+	var taken Taken
+	switch {
+	case b.Continue != "" && (b.Prompt != "" || b.When != ""):
+		return nil, jackline.E(op, jackline.Unprocessed, nil, "Send a prompt or continue a turn, not both.")
+	case b.Continue != "":
+		taken, err = s.c.Turns.Continue(ctx, s.owner, in.ID, b.Continue, opt)
+	case b.When == "steer":
+		taken, err = s.c.Turns.Steer(ctx, s.owner, in.ID, b.Prompt, opt)
+	default:
+		taken, err = s.c.Turns.Submit(ctx, s.owner, in.ID, b.Prompt, opt)
+	}
+	return bodyOf(takenBody{taken.Turn, taken.Queued, taken.Steered}, err)
+}
+
+// options are a turn's options as the request gives them.
+func (s *Server) options(ctx context.Context, in *submitIn) (jackline.TurnOptions, error) {
+	b := in.Body
+	opt := jackline.TurnOptions{
+		Plan: b.Plan, Guide: b.Guide, AskFirst: b.AskFirst, OnAsk: b.OnAsk, TZ: b.TZ,
+		MaxSteps: b.MaxSteps, MaxTokens: b.MaxTokens, MaxTimeMS: b.MaxTimeMS, Source: in.By.name,
+	}
+	if opt.OnAsk == "" && b.Continue == "" { // a turn that is continued keeps its own
+		p, err := s.c.Settings.Permissions(ctx, s.owner)
+		if err != nil {
+			return opt, err
+		}
+		opt.OnAsk = p.OnAsk
+	}
+	for _, pattern := range b.Allow {
+		opt.Allow = append(opt.Allow, jackline.Rule{Do: jackline.Allow, Pattern: pattern})
+	}
+	return opt, s.checkRules(opt.Allow)
+}
+
+// checkRules says what is wrong with rules, all of it.
+func (s *Server) checkRules(rules []jackline.Rule) error {
+	if len(rules) == 0 {
+		return nil
+	}
+	faults := s.c.CheckRules(rules)
+	if len(faults) == 0 {
+		return nil
+	}
+	say := ""
+	for _, f := range faults {
+		say += " " + jackline.Say(f)
+	}
+	return jackline.E("server.checkRules", jackline.Unprocessed, errors.Join(faults...), "%s", say[1:])
+}
+
+type ofQueued struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Turn jackline.TurnID    `path:"turn" doc:"the turn"`
+}
+
+type editQueuedIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Turn jackline.TurnID    `path:"turn" doc:"the turn"`
+	Body struct {
+		Prompt string `json:"prompt"`
+	}
+}
+
+func (s *Server) editQueued(ctx context.Context, in *editQueuedIn) (*body[jackline.Turn], error) {
+	return bodyOf(s.c.Turns.EditQueued(ctx, s.owner, in.ID, in.Turn, in.Body.Prompt))
+}
+
+func (s *Server) dropQueued(ctx context.Context, in *ofQueued) (*nothing, error) {
+	return nothingBut(s.c.Turns.DropQueued(ctx, s.owner, in.ID, in.Turn))
+}
+
+type stopIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Body *struct{}          `doc:"may be left out"`
+}
+
+type stopBody struct {
+	Stopped []jackline.TurnID `json:"stopped"`
+}
+
+func (s *Server) stopSession(ctx context.Context, in *stopIn) (*body[stopBody], error) {
+	stopped, err := s.c.Turns.Stop(context.WithoutCancel(ctx), s.owner, in.ID)
+	return bodyOf(stopBody{stopped}, err)
+}

@@ -1,0 +1,271 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/approval"
+	"github.com/jackline-ai/jackline/server/guard"
+	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/tool"
+)
+
+// Settings are the owners' standing settings. Whoever reads the configuration has one.
+type Settings interface {
+	// Permissions and Agent are what is in force.
+	Permissions(context.Context, jackline.Owner) (jackline.Permissions, error)
+	Agent(context.Context, jackline.Owner) (jackline.AgentSettings, error)
+
+	// Fixed lists the keys that a flag or the environment sets, as configuration paths: "permissions.mode",
+	// "permissions.toggles.network", "tools.disabled", "agent.maxSteps".
+	Fixed() []string
+
+	// Put stores values under such keys, all or none. They are checked already, and none is fixed.
+	Put(context.Context, jackline.Owner, map[string]json.RawMessage) error
+}
+
+// ModelStatus is what can be said of the model without asking it anything.
+type ModelStatus struct {
+	Name    string `json:"name"`
+	Window  int    `json:"window" doc:"context size in tokens"`
+	Assumed bool   `json:"assumed" doc:"the window is a guess"`
+	Mode    string `json:"mode" doc:"how it makes calls: native or text"`
+	BaseURL string `json:"base_url" doc:"where it is asked; without a key"`
+	Ready   bool   `json:"ready"`
+	Why     string `json:"why" doc:"why it is not ready, and what to do"`
+}
+
+// Config is what a server is made of. All fields but Files are needed.
+type Config struct {
+	Store    *store.DB
+	Turns    *Turns
+	Desk     *approval.Desk
+	Settings Settings
+
+	// Gate is the one way to run a tool in a session's workspace.
+	Gate func(jackline.Session) (*tool.Gate, error)
+	// Model says how the model of new sessions is doing. It is quick: it asks no engine.
+	Model func(context.Context) ModelStatus
+	// Vet says whether a folder may be a workspace, and gives its absolute path. For "" that is the default workspace,
+	// which it makes where there is none.
+	Vet func(ctx context.Context, folder string) (string, error)
+	// CheckRules says what is wrong with rules: their patterns, and the examples that they carry.
+	CheckRules func([]jackline.Rule) []error
+	// Judge answers one line of "jackline permissions test", a JSON object, without running anything.
+	Judge func(context.Context, jackline.Owner, json.RawMessage) (json.RawMessage, error)
+
+	Files   fs.FS    // the page; nil serves none
+	Token   string   // 256 bits, the bearer token
+	Hosts   []string // the exact names, with port, under which the server may be called; see HostsOf
+	Version string
+	Sandbox string // what commands are confined by: "none"
+	Log     *slog.Logger
+}
+
+// A Server answers HTTP. It starts no goroutine of its own, except in [Server.Serve].
+type Server struct {
+	c       Config
+	owner   jackline.Owner // without login there is one
+	api     huma.API
+	mux     *http.ServeMux
+	spec    []byte
+	handler http.Handler
+	codes   *guard.Codes
+	logins  *guard.Limiter
+
+	settings sync.Mutex // one change of settings at a time
+
+	streams *group
+}
+
+const (
+	pathHealth  = "/healthz"
+	pathLogin   = "/api/login"
+	pathOpenAPI = "/openapi.json"
+)
+
+// minToken is the length of a token below which something is wrong with whoever made it: 256 bits in base64.
+const minToken = 43
+
+// New makes a server.
+func New(c Config) (*Server, error) {
+	const op = "server.New"
+	if len(c.Token) < minToken {
+		return nil, jackline.E(op, jackline.Internal, errors.New("the token is shorter than 256 bits"), "The server has no proper token.")
+	}
+	if len(c.Hosts) == 0 {
+		return nil, jackline.E(op, jackline.Internal, errors.New("no host names"), "The server does not know its own name.")
+	}
+	if c.Sandbox == "" {
+		c.Sandbox = "none"
+	}
+	s := &Server{
+		c: c, owner: jackline.Local, mux: http.NewServeMux(), streams: newGroup(),
+		codes: guard.NewCodes(), logins: guard.NewLimiter(guard.MaxFailures),
+	}
+	s.api = humago.New(s.mux, s.humaConfig())
+	s.routes()
+	if err := s.document(); err != nil {
+		return nil, err
+	}
+	s.mux.HandleFunc("GET "+pathOpenAPI, s.serveSpec)
+	s.mux.HandleFunc("/", s.fallback)
+	s.handler = s.catch(guard.New(guard.Config{
+		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: s.mux,
+		Refuse: func(w http.ResponseWriter, why guard.Refusal) { newProblem(why.Status, why.Title, why.Detail).write(w) },
+	}))
+	return s, nil
+}
+
+// Handler is the whole server: guard, routes, page. A client in the same process may call it directly.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// NewCode makes a login code for a person at a terminal. It works once, for ten minutes.
+func (s *Server) NewCode() string { return s.codes.New() }
+
+// catch makes a panic in a handler the fault of its request alone.
+func (s *Server) catch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		track := &tracker{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v) // a way to drop the connection, not a fault
+			}
+			p := problemOf(r.Context(), s.c.Log, r.Method, r.URL.Path, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			if !track.wrote {
+				p.write(w)
+			}
+		}()
+		next.ServeHTTP(track, r)
+	})
+}
+
+// A tracker knows whether an answer has begun.
+type tracker struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// WriteHeader notes that the answer has begun.
+func (t *tracker) WriteHeader(status int) {
+	t.wrote = true
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that the answer has begun.
+func (t *tracker) Write(b []byte) (int, error) {
+	t.wrote = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController what it needs.
+func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Listen opens the address to serve at. See [guard.Listen].
+func Listen(address string, remote bool) (l net.Listener, note string, err error) {
+	return guard.Listen(address, remote)
+}
+
+// HostsOf are the names under which a server at an address may be called, for [Config]. See [guard.HostsOf].
+func HostsOf(a net.Addr, further ...string) []string { return guard.HostsOf(a, further...) }
+
+// Limits of connections.
+const (
+	headerTime = 10 * time.Second // for a request's head to arrive
+	idleTime   = 2 * time.Minute  // between requests
+	maxHeader  = 64 << 10         // bytes of a request's head
+	leaveTime  = 5 * time.Second  // for answers under way when the server ends
+)
+
+// Serve answers on l until ctx ends, then lets what is under way finish for a moment, and returns. It closes l. Turns
+// go on: they are not the server's but [Turns]'.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.c.Log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		s.Close()
+		return jackline.E("server.Serve", jackline.Unavailable, err, "The server cannot go on listening; its log says why.")
+	case <-ctx.Done():
+	}
+	s.streams.shut()
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	err := h.Shutdown(leave)
+	if err != nil {
+		err = h.Close()
+	}
+	<-ended
+	s.Close()
+	if err != nil {
+		return jackline.E("server.Serve", jackline.Internal, err, "The server did not close cleanly.")
+	}
+	return nil
+}
+
+// Close ends all event streams and waits for them.
+func (s *Server) Close() {
+	s.streams.shut()
+	s.streams.open.Wait()
+}
+
+// humaConfig is huma without what it adds by itself: schema links, documentation pages, other formats.
+func (s *Server) humaConfig() huma.Config {
+	c := huma.DefaultConfig("Jackline", s.c.Version)
+	c.Info.Description = "The API of a Jackline server. Every request but the health check and the login carries the bearer token."
+	c.CreateHooks = nil
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the second is for problem+json
+	c.Transformers = []huma.Transformer{translate}
+	c.RejectUnknownQueryParameters = true
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
+	return c
+}
+
+// serveSpec answers with the OpenAPI document.
+func (s *Server) serveSpec(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/openapi+json")
+	_, _ = w.Write(s.spec)
+}
+
+// document writes the OpenAPI document, once.
+func (s *Server) document() error {
+	doc := s.api.OpenAPI()
+	// What huma would say about its own errors: ours are problems.
+	delete(doc.Components.Schemas.Map(), "ErrorModel")
+	delete(doc.Components.Schemas.Map(), "ErrorDetail")
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
+	}
+	b.WriteByte('\n')
+	s.spec = b.Bytes()
+	return nil
+}

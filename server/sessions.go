@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
+)
+
+// lastLength is how much of a chat's last prompt the list shows.
+const lastLength = 200
+
+// sessionRow is one line of the list of chats.
+type sessionRow struct {
+	jackline.Session
+	Status string `json:"status" enum:"idle,running,waiting,queued" doc:"waiting: it needs a person"`
+	Last   string `json:"last" doc:"the beginning of its last prompt"`
+	Open   int    `json:"open" doc:"questions that nobody has answered"`
+}
+
+type listSessionsIn struct {
+	Search    string    `query:"search" maxLength:"200" doc:"words that all occur in titles, prompts or answers of the chat"`
+	Workspace string    `query:"workspace" doc:"only chats of this folder"`
+	Before    time.Time `query:"before" doc:"only those last changed before: the updated of the last row of a page"`
+	Limit     int       `query:"limit" minimum:"1" maximum:"200" doc:"at most so many; 50 unless said otherwise"`
+}
+
+func (s *Server) listSessions(ctx context.Context, in *listSessionsIn) (*body[[]sessionRow], error) {
+	q := store.SessionQuery{Search: in.Search, Workspace: in.Workspace, Before: in.Before, Limit: in.Limit}
+	if q.Workspace != "" {
+		if real, err := s.c.Vet(ctx, q.Workspace); err == nil {
+			q.Workspace = real // sessions keep the real path
+		}
+	}
+	list, err := s.c.Store.Sessions(ctx, s.owner, q)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]sessionRow, 0, len(list))
+	for _, v := range list {
+		turns, err := s.c.Store.Turns(ctx, s.owner, v.ID)
+		if jackline.KindOf(err) == jackline.NotFound {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, rowOf(v, turns))
+	}
+	return bodyOf(rows, nil)
+}
+
+func rowOf(v store.SessionRow, turns []jackline.Turn) sessionRow {
+	row := sessionRow{Session: v.Session, Open: v.Open}
+	has := map[jackline.Status]bool{}
+	for _, t := range turns {
+		has[t.Status] = true
+		if t.Parent == "" && t.Prompt != "" {
+			row.Last = cut(t.Prompt, lastLength)
+		}
+	}
+	switch {
+	case has[jackline.Waiting] || v.Open > 0:
+		row.Status = "waiting"
+	case has[jackline.Running]:
+		row.Status = "running"
+	case has[jackline.Queued]:
+		row.Status = "queued"
+	default:
+		row.Status = "idle"
+	}
+	return row
+}
+
+// cut is the beginning of s, at most n characters.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n])
+}
+
+type createSessionIn struct {
+	Body struct {
+		Workspace string         `json:"workspace,omitempty" doc:"an absolute path; the default workspace unless said"`
+		Mode      *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all" doc:"the mode of the settings unless said"`
+		Model     string         `json:"model,omitempty" maxLength:"200"`
+		Title     string         `json:"title,omitempty" maxLength:"200"`
+	}
+}
+
+func (s *Server) createSession(ctx context.Context, in *createSessionIn) (*body[jackline.Session], error) {
+	folder, err := s.c.Vet(ctx, in.Body.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	v := jackline.Session{Workspace: folder, Model: strings.TrimSpace(in.Body.Model), Title: strings.TrimSpace(in.Body.Title)}
+	if in.Body.Mode != nil {
+		v.Mode = *in.Body.Mode
+	} else {
+		p, err := s.c.Settings.Permissions(ctx, s.owner)
+		if err != nil {
+			return nil, err
+		}
+		v.Mode = p.Mode
+	}
+	return bodyOf(s.c.Store.CreateSession(ctx, s.owner, v))
+}
+
+func (s *Server) getSession(ctx context.Context, in *ofSession) (*body[jackline.Session], error) {
+	return bodyOf(s.c.Store.Session(ctx, s.owner, in.ID))
+}
+
+type patchSessionIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	By   caller
+	Body struct {
+		Title *string        `json:"title,omitempty" minLength:"1" maxLength:"200"`
+		Mode  *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all"`
+	}
+}
+
+func (s *Server) patchSession(ctx context.Context, in *patchSessionIn) (*body[jackline.Session], error) {
+	v, err := s.c.Store.Session(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rec := jackline.Record{Session: in.ID, Mode: in.Body.Mode, Sync: in.Body.Mode != nil}
+	if in.Body.Title != nil {
+		if rec.Title = strings.TrimSpace(*in.Body.Title); rec.Title == "" {
+			return nil, jackline.E("server.patchSession", jackline.Unprocessed, nil, "The title is empty.")
+		}
+	}
+	if m := in.Body.Mode; m != nil && *m != v.Mode {
+		rec.Events = append(rec.Events, jackline.NewEvent(in.ID, "", jackline.ModeChanged{Mode: *m, By: in.By.name}))
+	}
+	if rec.Title != "" || rec.Mode != nil {
+		if _, err := s.c.Store.Append(ctx, s.owner, rec); err != nil {
+			return nil, err
+		}
+	}
+	return bodyOf(s.c.Store.Session(ctx, s.owner, in.ID))
+}
+
+func (s *Server) deleteSession(ctx context.Context, in *ofSession) (*nothing, error) {
+	return nothingBut(s.c.Turns.Delete(ctx, s.owner, in.ID))
+}
+
+type exportBody struct {
+	Session jackline.Session `json:"session"`
+	Turns   []jackline.Turn  `json:"turns"`
+	Events  []jackline.Event `json:"events"`
+}
+
+func (s *Server) exportSession(ctx context.Context, in *ofSession) (*body[exportBody], error) {
+	v, err := s.c.Store.Session(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := s.c.Store.Turns(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.wholeLog(ctx, in.ID)
+	return bodyOf(exportBody{v, turns, events}, err)
+}
+
+// wholeLog reads all events of a session.
+func (s *Server) wholeLog(ctx context.Context, id jackline.SessionID) ([]jackline.Event, error) {
+	all := []jackline.Event{}
+	for {
+		after := int64(0)
+		if len(all) > 0 {
+			after = all[len(all)-1].ID
+		}
+		more, err := s.c.Store.Events(ctx, s.owner, id, after, eventPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+		if len(more) < eventPage {
+			return all, nil
+		}
+	}
+}
+
+type ofCall struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Call jackline.CallID    `path:"call" doc:"the call"`
+}
+
+func (s *Server) getCall(ctx context.Context, in *ofCall) (*body[jackline.Call], error) {
+	c, err := s.c.Store.Call(ctx, s.owner, in.Call)
+	if err == nil && c.Session != in.ID {
+		err = jackline.E("server.getCall", jackline.NotFound, nil, "There is no such call in this chat.")
+	}
+	return bodyOf(c, err)
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// permissionsBody is what is allowed, with what can be taken back and what cannot be changed here.
+type permissionsBody struct {
+	jackline.Permissions
+	Grants []jackline.Grant `json:"grants" doc:"standing permissions of chats"`
+	Fixed  []string         `json:"fixed" doc:"keys that a flag or the environment sets"`
+}
+
+func (s *Server) getPermissions(ctx context.Context, _ *none) (*body[permissionsBody], error) {
+	p, err := s.c.Settings.Permissions(ctx, s.owner)
+	if err != nil {
+		return nil, err
+	}
+	if p.Rules == nil {
+		p.Rules = []jackline.Rule{}
+	}
+	if p.Disabled == nil {
+		p.Disabled = []string{}
+	}
+	grants, err := s.c.Store.Grants(ctx, s.owner, "")
+	return bodyOf(permissionsBody{Permissions: p, Grants: grants, Fixed: s.fixed(permissionKey)}, err)
+}
+
+type togglesPatch struct {
+	ReadFiles  *bool `json:"readFiles,omitempty"`
+	WriteFiles *bool `json:"writeFiles,omitempty" doc:"covers deleting"`
+	RunShell   *bool `json:"runShell,omitempty"`
+	Network    *bool `json:"network,omitempty"`
+}
+
+type permissionsPatch struct {
+	Mode            *jackline.Mode   `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all" doc:"of new chats"`
+	Toggles         *togglesPatch    `json:"toggles,omitempty"`
+	Rules           *[]jackline.Rule `json:"rules,omitempty" maxItems:"500"`
+	WorkspaceRoot   *string          `json:"workspaceRoot,omitempty" doc:"of new chats; empty is the folder jackline in the home folder"`
+	ApprovalTimeout *int             `json:"approvalTimeout,omitempty" minimum:"1" maximum:"2592000" doc:"seconds"`
+	OnAsk           *jackline.OnAsk  `json:"onAsk,omitempty" enum:"deny,fail,wait"`
+	Disabled        *[]string        `json:"tools.disabled,omitempty" maxItems:"500" doc:"names of tools, and patterns with *"`
+	Revoke          jackline.GrantID `json:"revoke,omitempty" doc:"a grant to take back; alone"`
+}
+
+type permissionsIn struct{ Body permissionsPatch }
+
+func (s *Server) setPermissions(ctx context.Context, in *permissionsIn) (*body[permissionsBody], error) {
+	b := in.Body
+	if b.Revoke != "" {
+		if b != (permissionsPatch{Revoke: b.Revoke}) {
+			return nil, jackline.E("server.setPermissions", jackline.Unprocessed, nil, "revoke stands alone.")
+		}
+		if err := s.c.Store.RevokeGrant(ctx, s.owner, b.Revoke); err != nil {
+			return nil, err
+		}
+		return s.getPermissions(ctx, nil)
+	}
+	if b.Rules != nil {
+		if err := s.checkRules(*b.Rules); err != nil {
+			return nil, err
+		}
+	}
+	if b.WorkspaceRoot != nil && *b.WorkspaceRoot != "" {
+		folder, err := s.c.Vet(ctx, *b.WorkspaceRoot)
+		if err != nil {
+			return nil, err
+		}
+		b.WorkspaceRoot = &folder
+	}
+	if b.Disabled != nil && slices.ContainsFunc(*b.Disabled, func(n string) bool { return strings.TrimSpace(n) == "" }) {
+		return nil, jackline.E("server.setPermissions", jackline.Unprocessed, nil, "tools.disabled holds an empty name.")
+	}
+	changed, err := s.put(ctx, b, permissionKey)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.getPermissions(ctx, nil)
+	if err == nil && changed {
+		s.c.Turns.tell(context.WithoutCancel(ctx), s.c.Turns.newest(ctx, s.owner), jackline.PermissionsChanged{Permissions: out.Body.Permissions})
+	}
+	return out, err
+}
+
+// permissionKey is the configuration key of a key of the body.
+func permissionKey(k string) string {
+	if strings.HasPrefix(k, "tools.") {
+		return k
+	}
+	return "permissions." + k
+}
+
+type agentBody struct {
+	jackline.AgentSettings
+	Fixed []string `json:"fixed" doc:"keys that a flag or the environment sets"`
+}
+
+func (s *Server) getAgent(ctx context.Context, _ *none) (*body[agentBody], error) {
+	a, err := s.c.Settings.Agent(ctx, s.owner)
+	return bodyOf(agentBody{a, s.fixed(agentKey)}, err)
+}
+
+// agentPatch. Zero means the default, where there is one.
+type agentPatch struct {
+	MaxSteps     *int    `json:"maxSteps,omitempty" minimum:"0" maximum:"2000" doc:"model requests a turn may take; 1 turns tools off, 0 is the default"`
+	CallsPerStep *int    `json:"callsPerStep,omitempty" minimum:"0" maximum:"64"`
+	History      *int    `json:"history,omitempty" minimum:"0" maximum:"1000"`
+	Prefetch     *bool   `json:"prefetch,omitempty"`
+	Persona      *string `json:"persona,omitempty" maxLength:"400"`
+	MaxTokens    *int    `json:"maxTokens,omitempty" minimum:"0" maximum:"1073741824"`
+	MaxTime      *int    `json:"maxTime,omitempty" minimum:"0" maximum:"2592000" doc:"seconds"`
+}
+
+type agentIn struct{ Body agentPatch }
+
+func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[agentBody], error) {
+	if _, err := s.put(ctx, in.Body, agentKey); err != nil {
+		return nil, err
+	}
+	return s.getAgent(ctx, nil)
+}
+
+func agentKey(k string) string { return "agent." + k }
+
+// put stores what a patch holds under its configuration keys, and reports whether it held anything. A key that a flag or
+// the environment fixes is a Conflict.
+func (s *Server) put(ctx context.Context, patch any, key func(string) string) (bool, error) {
+	const op = "server.put"
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return false, jackline.E(op, jackline.Internal, err, "The settings cannot be read.")
+	}
+	values := map[string]json.RawMessage{}
+	if err := flatten(raw, key, values); err != nil {
+		return false, jackline.E(op, jackline.Internal, err, "The settings cannot be read.")
+	}
+	if len(values) == 0 {
+		return false, nil
+	}
+	s.settings.Lock()
+	defer s.settings.Unlock()
+	for _, f := range s.c.Settings.Fixed() {
+		if _, ok := values[f]; ok {
+			return false, jackline.E(op, jackline.Conflict, nil, "%s is set by a flag or the environment; change it there.", f)
+		}
+	}
+	return true, s.c.Settings.Put(ctx, s.owner, values)
+}
+
+// flatten puts the fields of a patch under their keys. Toggles are keys of their own.
+func flatten(raw json.RawMessage, key func(string) string, into map[string]json.RawMessage) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return err
+	}
+	for k, v := range fields {
+		if k == "toggles" {
+			if err := flatten(v, func(t string) string { return key(k + "." + t) }, into); err != nil {
+				return err
+			}
+			continue
+		}
+		into[key(k)] = v
+	}
+	return nil
+}
+
+// fixed lists the fixed keys that key makes, as the body names them.
+func (s *Server) fixed(key func(string) string) []string {
+	list := []string{}
+	for _, f := range s.c.Settings.Fixed() {
+		k := f
+		if i := strings.IndexByte(f, '.'); i >= 0 && !strings.HasPrefix(f, "tools.") {
+			k = f[i+1:]
+		}
+		if key(k) == f {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+type testIn struct {
+	Body json.RawMessage `doc:"one line of 'jackline permissions test': {\"id\",\"kind\":\"shell|path|url|call\", …}"`
+}
+
+func (s *Server) testPermissions(ctx context.Context, in *testIn) (*body[json.RawMessage], error) {
+	return bodyOf(s.c.Judge(ctx, s.owner, in.Body))
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/turn"
+)
+
+// killFlag is the store's flag of the kill switch. It holds who threw it, and when.
+const killFlag = "kill"
+
+const killedText = "Stopped by the kill switch."
+
+// Stop ends the session's turn, running or waiting, and names it. The queue stays as it is and rests until the next
+// prompt. Where nothing is under way, nothing happens.
+func (t *Turns) Stop(ctx context.Context, o jackline.Owner, s jackline.SessionID) ([]jackline.TurnID, error) {
+	l, err := t.enterOwn(ctx, o, s)
+	if err != nil {
+		return nil, err
+	}
+	defer t.leave(l)
+	return t.stopLane(ctx, l, stoppedText)
+}
+
+// stopLane stops what is under way in a lane that is entered. A turn that runs ends a moment later, when its run
+// returns.
+func (t *Turns) stopLane(ctx context.Context, l *lane, why string) ([]jackline.TurnID, error) {
+	stopped := []jackline.TurnID{}
+	t.mu.Lock()
+	if r := l.run; r != nil {
+		r.why = why
+		t.mu.Unlock()
+		r.cancel(turn.ErrStopped)
+		return append(stopped, r.turn), nil
+	}
+	t.mu.Unlock()
+	// A turn that is next and has not begun counts as under way: its owner was told that it started, or waits for it.
+	active, _, err := t.standing(ctx, l)
+	if err != nil || active == nil {
+		return stopped, err
+	}
+	if err := t.elsewhere(ctx, l); err != nil {
+		return stopped, err
+	}
+	v, err := t.finishSafely(ctx, l, active.ID, jackline.Stopped, why)
+	if err != nil {
+		return stopped, err
+	}
+	t.mu.Lock()
+	if l.next == active.ID {
+		l.next = ""
+	}
+	l.waiting, l.blocked = "", false
+	t.mu.Unlock()
+	if err := t.salvage(ctx, l, v); err != nil {
+		t.log.Error("words that came late could not be queued", "session", l.session, "err", err)
+	}
+	return append(stopped, active.ID), nil
+}
+
+// StopAll throws the kill switch: it ends all turns and people's own calls, and none begins until [Turns.Lift]. It
+// holds across a restart. by says from where it was thrown.
+func (t *Turns) StopAll(ctx context.Context, o jackline.Owner, by string) ([]jackline.TurnID, error) {
+	t.mu.Lock()
+	t.killed = true // first of all, and even if it cannot be stored
+	for p := range t.calls {
+		p.cancel(turn.ErrStopped)
+	}
+	t.mu.Unlock()
+	flagErr := t.db.SetFlag(ctx, killFlag, by+" "+time.Now().UTC().Format(time.RFC3339))
+	stopped, sessions, err := t.stopEverything(ctx)
+	if err == nil {
+		err = flagErr
+	}
+	if len(sessions) == 0 {
+		sessions = t.newest(ctx, o)
+	}
+	t.tell(ctx, sessions, jackline.Killed{On: true, By: by})
+	return stopped, err
+}
+
+// A place is a session with its owner.
+type place struct {
+	owner   jackline.Owner
+	session jackline.SessionID
+}
+
+// stopEverything stops every session, and goes on where one cannot be stopped.
+func (t *Turns) stopEverything(ctx context.Context) (stopped []jackline.TurnID, where []place, first error) {
+	open, err := t.db.OpenTurns(ctx)
+	if err != nil {
+		// The log cannot be read; what runs here is known all the same.
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, l := range t.lanes {
+			if l.run != nil {
+				l.run.cancel(turn.ErrStopped)
+				stopped = append(stopped, l.run.turn)
+			}
+		}
+		return stopped, nil, err
+	}
+	stopped = []jackline.TurnID{}
+	seen := map[jackline.SessionID]bool{}
+	for _, v := range open {
+		if seen[v.Session] {
+			continue
+		}
+		seen[v.Session] = true
+		l := t.enter(v.Owner, v.Session)
+		ids, err := t.stopLane(ctx, l, killedText)
+		t.leave(l)
+		if err != nil && first == nil {
+			first = err
+		}
+		if len(ids) > 0 {
+			stopped = append(stopped, ids...)
+			where = append(where, place{v.Owner, v.Session})
+		}
+	}
+	return stopped, where, first
+}
+
+// Lift takes the kill switch back. Nothing starts by itself: the next prompt of each session does that.
+func (t *Turns) Lift(ctx context.Context, o jackline.Owner, by string) error {
+	if err := t.db.SetFlag(ctx, killFlag, ""); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.killed = false
+	t.mu.Unlock()
+	t.tell(ctx, t.newest(ctx, o), jackline.Killed{On: false, By: by})
+	return nil
+}
+
+// Halted reports whether the kill switch is on. It is for tool.Gate.
+func (t *Turns) Halted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.killed
+}
+
+// newest is the owner's session that changed last: where an event goes that belongs to none.
+func (t *Turns) newest(ctx context.Context, o jackline.Owner) []place {
+	rows, err := t.db.Sessions(ctx, o, store.SessionQuery{Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil
+	}
+	return []place{{o, rows[0].ID}}
+}
+
+// tell logs an event in sessions. What it tells of holds even where it cannot be logged.
+func (t *Turns) tell(ctx context.Context, where []place, b jackline.Body) {
+	for _, p := range where {
+		rec := jackline.Record{Session: p.session, Events: []jackline.Event{jackline.NewEvent(p.session, "", b)}}
+		if _, err := t.db.Append(ctx, p.owner, rec); err != nil {
+			t.log.Error("an event could not be logged", "session", p.session, "type", b.Type(), "err", err)
+		}
+	}
+}
+
+// Do runs f, a call that a person makes by hand. It ends with the kill switch or with [Turns.Shutdown], and not with
+// ctx: a client that is lost stops nothing.
+func (t *Turns) Do(ctx context.Context, f func(context.Context) error) error {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	p := &personal{cancel: cancel}
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return t.takes()
+	}
+	t.calls[p] = struct{}{}
+	t.runs.Add(1)
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		delete(t.calls, p)
+		t.mu.Unlock()
+		t.runs.Done()
+	}()
+	unlink := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
+	defer unlink()
+	return f(own)
+}

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
+)
+
+// A try is what bob does with something of alice's.
+type try func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error
+
+// absent are the methods that take the id of a row: for bob the row is not there.
+func absent() map[string]try {
+	return map[string]try{
+		"Append": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Append(ctx, bob, jackline.Record{Session: s, Title: "bob was here", Events: []jackline.Event{text(s, 1)}}))
+		},
+		"Approval": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Approval(ctx, bob, rec.Approvals[0].ID))
+		},
+		"Approvals": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			if err := second(db.Approvals(ctx, bob, store.ApprovalFilter{Session: s})); jackline.KindOf(err) != jackline.NotFound {
+				return err
+			}
+			return second(db.Approvals(ctx, bob, store.ApprovalFilter{Turn: rec.Turn.ID}))
+		},
+		"Call": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Call(ctx, bob, rec.Calls[0].ID))
+		},
+		"Calls": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Calls(ctx, bob, rec.Turn.ID))
+		},
+		"DeleteSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.DeleteSession(ctx, bob, s)
+		},
+		"DropQueued": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.DropQueued(ctx, bob, "t_queued")
+		},
+		"EditQueued": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.EditQueued(ctx, bob, "t_queued", "bob was here"))
+		},
+		"Events": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Events(ctx, bob, s, 0, 0))
+		},
+		"Grants": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Grants(ctx, bob, s))
+		},
+		"History": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.History(ctx, bob, s))
+		},
+		"ReadSpill": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			page, total, err := db.ReadSpill(ctx, bob, rec.Calls[0].ID, 0, 100)
+			if page != "" || total != 0 {
+				return nil
+			}
+			return err
+		},
+		"RevokeGrant": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.RevokeGrant(ctx, bob, rec.Grants[0].ID)
+		},
+		"Session": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Session(ctx, bob, s))
+		},
+		"State": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.State(ctx, bob, s, "plan"))
+		},
+		"Turn": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Turn(ctx, bob, rec.Turn.ID))
+		},
+		"Turns": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Turns(ctx, bob, s))
+		},
+		"WriteSpill": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			if err := db.WriteSpill(ctx, bob, s, rec.Calls[0].ID, "bob was here"); jackline.KindOf(err) != jackline.NotFound {
+				return err
+			}
+			mine, err := db.CreateSession(ctx, bob, jackline.Session{})
+			if err != nil {
+				return err
+			}
+			return db.WriteSpill(ctx, bob, mine.ID, rec.Calls[0].ID, "bob was here")
+		},
+	}
+}
+
+// own are the methods that take no id: bob gets what is his, which is nothing, and what he does touches nothing of
+// alice's.
+func own() map[string]try {
+	return map[string]try{
+		"AllEvents": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return nothing(db.AllEvents(ctx, bob, 0, 0))
+		},
+		"Approvals": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			if err := nothing(db.Approvals(ctx, bob, store.ApprovalFilter{Call: rec.Calls[0].ID})); err != nil {
+				return err
+			}
+			return nothing(db.Approvals(ctx, bob, store.ApprovalFilter{}))
+		},
+		"CreateSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			if _, err := db.CreateSession(ctx, bob, jackline.Session{ID: s}); jackline.KindOf(err) != jackline.Conflict {
+				return err
+			}
+			return nil
+		},
+		"Grants": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return nothing(db.Grants(ctx, bob, ""))
+		},
+		"Live": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			w := db.Watch(alice, "")
+			defer w.Close()
+			db.Live(bob, delta(s, "bob was here"))
+			return nothing(w.Live(), nil)
+		},
+		"PutSetting": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.PutSetting(ctx, bob, "agent", nil)
+		},
+		"Sessions": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			for _, q := range []store.SessionQuery{{}, {Search: "title"}, {Search: "tell"}} {
+				rows, err := db.Sessions(ctx, bob, q)
+				for _, row := range rows {
+					if row.Owner != bob {
+						return jackline.E("storetest", jackline.Internal, nil, "bob sees %v", row)
+					}
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"Setting": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			v, err := db.Setting(ctx, bob, "agent")
+			return nothing([]byte(v), err)
+		},
+		"Settings": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			m, err := db.Settings(ctx, bob)
+			return nothing(make([]int, len(m)), err)
+		},
+		"Watch": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			for _, of := range []jackline.SessionID{"", s} {
+				w := db.Watch(bob, of)
+				defer w.Close()
+				<-w.Wake()
+				db.Live(alice, delta(s, "secret"))
+				select {
+				case <-w.Wake():
+					return jackline.E("storetest", jackline.Internal, nil, "bob was woken")
+				default:
+				}
+				if err := nothing(w.Live(), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// nothing is an error unless a list is empty.
+func nothing[T any](list []T, err error) error {
+	if err == nil && len(list) > 0 {
+		return jackline.E("storetest", jackline.Internal, nil, "bob sees %v", list)
+	}
+	return err
+}
+
+// ownerless are the methods that serve the program, not a person.
+func ownerless() []string {
+	return []string{
+		"Close", "Dir", "ExpiringApprovals", "Flag", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Release", "Renew", "SetFlag",
+	}
+}
+
+// everyMethod tries each method of the store as bob on alice's rows. A method that is in none of the lists above
+// fails the test, so that nobody adds one without saying what it shows to whom.
+func everyMethod(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	s := session(t, db, alice)
+	rec := full(s, 1)
+	appendTo(t, db, alice, rec)
+	appendTo(t, db, alice, jackline.Record{Session: s, Turn: &jackline.Turn{ID: "t_queued", Status: jackline.Queued, Prompt: "tell"}})
+	rec.Turn.Status = jackline.Done // so that nothing but the owner forbids to delete the session
+	appendTo(t, db, alice, jackline.Record{Session: s, Turn: rec.Turn})
+	must(t, db.WriteSpill(ctx, alice, s, rec.Calls[0].ID, "alice's"))
+	must(t, db.PutSetting(ctx, alice, "agent", json.RawMessage(`{}`)))
+	before := snapshot(t, db, alice, s)
+
+	covered := map[string]bool{}
+	for _, name := range ownerless() {
+		covered[name] = true
+	}
+	for name, try := range absent() {
+		covered[name] = true
+		t.Run(name+"/absent", func(t *testing.T) { wantKind(t, try(ctx, db, bob, s, rec), jackline.NotFound) })
+	}
+	for name, try := range own() {
+		covered[name] = true
+		t.Run(name+"/own", func(t *testing.T) { must(t, try(ctx, db, bob, s, rec)) })
+	}
+	same(t, "alice's rows", snapshot(t, db, alice, s), before)
+	if page, _, err := db.ReadSpill(ctx, alice, rec.Calls[0].ID, 0, 100); page != "alice's" || err != nil {
+		t.Fatalf("alice's spill: %q, %v", page, err)
+	}
+	typ, owner := reflect.TypeFor[*store.DB](), reflect.TypeFor[jackline.Owner]()
+	for m := range typ.Methods() {
+		takes := false
+		for i := range m.Type.NumIn() {
+			takes = takes || m.Type.In(i) == owner
+		}
+		switch {
+		case !covered[m.Name]:
+			t.Errorf("no test says what %s shows to whom", m.Name)
+		case takes == slices.Contains(ownerless(), m.Name):
+			t.Errorf("%s: it takes an owner: %v", m.Name, takes)
+		}
+		delete(covered, m.Name)
+	}
+	for name := range covered {
+		t.Errorf("there is no method %s", name)
+	}
+}

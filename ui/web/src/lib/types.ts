@@ -1,0 +1,256 @@
+// The JSON that the server speaks, named as it names it.
+
+export type Mode = 'plan' | 'ask' | 'allow-reads' | 'allow-edits' | 'allow-all'
+export type Status = 'queued' | 'running' | 'waiting' | 'done' | 'stopped' | 'step-limit' | 'failed' | 'interrupted'
+export type Outcome = 'denied' | 'ok' | 'error' | 'expired' | 'cancelled' | 'unknown'
+export type Scope = 'once' | 'task' | 'chat'
+export type OnAsk = 'deny' | 'fail' | 'wait'
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+export interface Labels {
+  tainted: boolean
+  private: boolean
+}
+
+export interface Session {
+  id: string
+  title: string
+  workspace: string
+  mode: Mode
+  model?: string
+  labels: Labels
+  created: string
+  updated: string
+}
+
+export type RowStatus = 'idle' | 'running' | 'waiting' | 'queued'
+
+export interface SessionRow extends Session {
+  status: RowStatus
+  last?: string
+}
+
+export interface Usage {
+  prompt: number
+  cached: number
+  completion: number
+  steps: number
+  calls: number
+}
+
+export interface Turn {
+  id: string
+  session: string
+  parent?: string
+  prompt: string
+  options?: { plan?: boolean; guide?: boolean }
+  status: Status
+  answer?: string
+  reason?: string
+  usage?: Usage
+  created: string
+}
+
+export interface Diff {
+  path: string
+  to?: string
+  change: string
+  added: number
+  gone: number
+  patch?: string
+}
+
+export interface View {
+  shape: 'text' | 'diff' | 'table' | 'terminal' | 'list'
+  text?: string
+  exit?: number
+  files?: Diff[]
+  head?: string[]
+  rows?: string[][]
+}
+
+export interface Call {
+  id: string
+  session: string
+  turn?: string
+  step: number
+  name: string
+  args: Json
+  state: string
+  outcome: Outcome
+  text?: string
+  view?: View
+  source?: string
+  origin?: string
+  cut?: number
+  by?: string
+  ms: number
+}
+
+export interface Touch {
+  effect: string[]
+  kind: 'path' | 'host' | 'command' | string
+  name: string
+  refused?: string
+  exists?: boolean
+}
+
+export interface Question {
+  text: string
+  options?: string[]
+  many?: boolean
+}
+
+export interface Approval {
+  id: string
+  kind: 'call' | 'question'
+  session: string
+  turn?: string
+  step: number
+  call: string
+  tool: string
+  title: string
+  args: Json
+  effects: string[]
+  touches: Touch[] | null
+  labels?: Labels
+  view: View
+  risk: string
+  why: string
+  rule: string
+  scopes: Scope[] | null
+  covers?: string
+  pattern?: string
+  folder: string
+  undo?: string
+  questions?: Question[]
+  created: string
+  expires: string
+  state: 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled' | 'used'
+  answer?: { yes: boolean; scope?: Scope; reason?: string; by?: string; at?: string }
+}
+
+export interface ApprovalAnswer {
+  approved?: boolean
+  scope?: Scope
+  reason?: string
+  args?: Json
+  answers?: string[][]
+  declined?: boolean
+}
+
+export interface PlanStep {
+  text: string
+  state?: 'pending' | 'active' | 'done'
+}
+
+export interface Change {
+  path: string
+  change: string
+  added: number
+  gone: number
+}
+
+export interface DeniedAs {
+  call: string
+  name: string
+  title: string
+  outcome: Outcome
+  by: string
+  reason: string
+}
+
+export interface Problem {
+  kind: string
+  text: string
+}
+
+export interface Event<T = any> {
+  v?: number
+  id?: number
+  seq?: number
+  ts?: string
+  session?: string
+  turn?: string
+  parent?: string
+  type: string
+  data: T
+}
+
+export interface ServerStatus {
+  version: string
+  model: {
+    name: string
+    window: number
+    assumed?: boolean
+    mode: string
+    base_url?: string
+    ready: boolean
+    why?: string
+  }
+  killed: boolean
+  sandbox: string
+  workspace: string
+  modes: Mode[]
+}
+
+export interface ToolInfo {
+  name: string
+  title: string
+  summary: string
+  effects: string[]
+  category?: string
+  service?: string
+  available: boolean
+  why_not?: string
+  enabled: boolean
+}
+
+export interface Toggles {
+  readFiles: boolean
+  writeFiles: boolean
+  runShell: boolean
+  network: boolean
+}
+
+export interface Rule {
+  do: 'deny' | 'ask' | 'allow'
+  pattern: string
+  match?: string[]
+  not_match?: string[]
+}
+
+export interface Grant {
+  id: string
+  session: string
+  turn?: string
+  scope: Scope
+  tool: string
+  kind: string
+  value: string
+  mode: Mode
+  created: string
+  revoked?: string
+}
+
+export interface Permissions {
+  mode: Mode
+  toggles: Toggles
+  rules: Rule[] | null
+  workspaceRoot: string
+  approvalTimeout: number
+  onAsk: OnAsk
+  'tools.disabled': string[] | null
+  grants?: Grant[] | null
+  fixed?: string[] | null
+}
+
+export interface AgentSettings {
+  maxSteps: number
+  callsPerStep: number
+  history: number
+  prefetch: boolean
+  persona: string
+  maxTokens: number
+  maxTime: number
+}
