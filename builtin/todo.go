@@ -41,7 +41,10 @@ func todo() tool.Tool {
 			return "Show the to-do list"
 		},
 		Run: func(_ context.Context, in tool.In, a args) (tool.Out, error) {
-			items := todoItems(in)
+			items, err := todoItems(in)
+			if err != nil {
+				return tool.Out{}, err
+			}
 			before := len(items)
 			// All marks are read before any is carried out, so that numbers mean what was shown.
 			done, err := marked(items, a.Done)
@@ -90,15 +93,20 @@ func todo() tool.Tool {
 // todoKey is under which the session keeps its list.
 const todoKey = "todo"
 
-func todoItems(in tool.In) []jackline.PlanStep {
-	var items []jackline.PlanStep
+// todoItems reads the list. A list that cannot be read is an error: it must not be taken for an empty one and written over.
+func todoItems(in tool.In) ([]jackline.PlanStep, error) {
 	if in.State == nil {
-		return nil
+		return nil, nil
 	}
-	if err := json.Unmarshal(in.State(todoKey), &items); err != nil {
-		return nil // nothing is kept yet
+	raw, err := in.State(todoKey)
+	if err != nil || len(raw) == 0 {
+		return nil, err
 	}
-	return items
+	var items []jackline.PlanStep
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, jackline.E("builtin.todo", jackline.Internal, err, "The list cannot be read.")
+	}
+	return items, nil
 }
 
 // marked finds the entries that are named by number or by text.

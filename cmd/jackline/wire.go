@@ -327,7 +327,9 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	end := func() {
 		once.Do(func() {
 			stop()
-			<-served
+			if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+				a.log.Error("serve", "err", err)
+			}
 			a.close(context.WithoutCancel(ctx))
 		})
 	}
