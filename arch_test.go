@@ -129,7 +129,10 @@ var ours = law{
 	},
 
 	toolWords: []toolWord{
-		// {pkg: "cmd/jackline", name: "…", why: "…"},
+		{pkg: "cmd/jackline", name: "glob", why: "an operation of `permissions test`"},
+		{pkg: "cmd/jackline", name: "grep", why: "an operation of `permissions test`"},
+		{pkg: "cmd/jackline", name: "shell", why: "a kind of question of `permissions test`"},
+		{pkg: "policy", name: "shell", why: "a kind of question of `permissions test`"},
 	},
 
 	fileLines:    700,

@@ -229,6 +229,18 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestAlikeForged: a row that was changed while it was open is closed along with no yes.
+func TestAlikeForged(t *testing.T) {
+	b := newBench(t)
+	r1, r2 := b.ask(write("src/a")), b.ask(write("docs/b"))
+	r2.Touches[0].Name = "src/b"
+	b.rows[r2.ID] = r2
+	b.yes(r1, jackline.Task)
+	if got := b.read(r2).State; got != jackline.Pending {
+		t.Errorf("the changed row is %s", got)
+	}
+}
+
 // TestAlikeRace: when a row that would be closed along is answered in between, its own answer stands.
 func TestAlikeRace(t *testing.T) {
 	b := newBench(t)

@@ -234,7 +234,7 @@ func TestFlood(t *testing.T) {
 		if err := open(); jackline.KindOf(err) != jackline.Conflict {
 			t.Errorf("the 61st row within ten minutes: %v", err)
 		}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if err := open(); err != nil {
 			t.Errorf("ten minutes later: %v", err)
 		}

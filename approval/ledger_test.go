@@ -74,7 +74,7 @@ func (m *memory) Approval(_ context.Context, o jackline.Owner, id jackline.Appro
 	return a, nil
 }
 
-func (m *memory) Approvals(_ context.Context, o jackline.Owner, f approval.Filter) ([]jackline.Approval, error) {
+func (m *memory) Approvals(_ context.Context, o jackline.Owner, f jackline.ApprovalFilter) ([]jackline.Approval, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []jackline.Approval

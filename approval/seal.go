@@ -31,6 +31,9 @@ func (d *Desk) sealed(a jackline.Approval) bool {
 }
 
 // Holds reports whether a is a yes to exactly i that is still in time.
+//
+// Labels are what the model had read when it wrote the call, and what the card said. An earlier call of the same step may
+// have added to the session's since; that cannot have shaped this one, so a yes to these exact arguments still holds.
 func (d *Desk) Holds(a jackline.Approval, i jackline.Intent) bool {
 	if a.State != jackline.Approved || a.Kind != jackline.KindCall || !a.Answer.Yes || !d.now().Before(a.Expires) {
 		return false
@@ -42,6 +45,9 @@ func (d *Desk) Holds(a jackline.Approval, i jackline.Intent) bool {
 	b := a
 	facts(&b, i)
 	b.Mode = a.Mode // the mode says what a grant is worth, not what a yes is
+	if (b.Labels.Tainted || !a.Labels.Tainted) && (b.Labels.Private || !a.Labels.Private) {
+		b.Labels = a.Labels
+	}
 	return d.sealed(a) && d.sealed(b)
 }
 

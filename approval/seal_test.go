@@ -43,8 +43,6 @@ func TestHolds(t *testing.T) {
 		},
 		"exists":  func(i *jackline.Intent) { i.Touches = []jackline.Touch{i.Touches[0]}; i.Touches[0].Exists = true },
 		"refused": func(i *jackline.Intent) { i.Touches = []jackline.Touch{i.Touches[0]}; i.Touches[0].Refused = "No." },
-		"tainted": func(i *jackline.Intent) { i.Labels.Tainted = true },
-		"private": func(i *jackline.Intent) { i.Labels.Private = true },
 	} {
 		j := i
 		change(&j)
@@ -56,6 +54,20 @@ func TestHolds(t *testing.T) {
 	j.Actor.Session.Mode = jackline.ModeAsk
 	if !b.desk.Holds(row, j) {
 		t.Error("a stricter mode undoes a yes to this very call")
+	}
+
+	// What an earlier call of the step has read meanwhile did not shape this one. Labels are never taken away.
+	j = i
+	j.Labels = jackline.Labels{Tainted: true, Private: true}
+	if !b.desk.Holds(row, j) {
+		t.Error("a label that came later undoes a yes")
+	}
+	tainted := j
+	tainted.Call = "c_3"
+	row = b.yes(b.ask(tainted), jackline.Once)
+	tainted.Labels.Tainted = false
+	if b.desk.Holds(row, tainted) {
+		t.Error("it holds for a session that forgot a label")
 	}
 }
 
@@ -80,6 +92,7 @@ func TestForgedRow(t *testing.T) {
 		"question": func(a *jackline.Approval) { a.Kind = jackline.KindQuestion },
 		"args":     func(a *jackline.Approval) { a.Args = json.RawMessage(`{}`) },
 		"touches":  func(a *jackline.Approval) { a.Touches = nil },
+		"labels":   func(a *jackline.Approval) { a.Labels.Private = true },
 		"mode":     func(a *jackline.Approval) { a.Mode = jackline.ModeAllowAll },
 		"no seal":  func(a *jackline.Approval) { a.Seal = nil },
 		"short":    func(a *jackline.Approval) { a.Seal = a.Seal[:20] },
@@ -135,21 +148,21 @@ func TestExpiry(t *testing.T) {
 		answered, open, late := write("a"), write("b"), write("c")
 		yes := b.yes(b.ask(answered), jackline.Once)
 		pending, also := b.ask(open), b.ask(late)
-		time.Sleep(time.Hour - time.Second)
+		<-time.After(time.Hour - time.Second)
 		if !b.desk.Holds(yes, answered) {
 			t.Error("it lapsed too early")
 		}
 		if closed, err := b.desk.Expire(t.Context(), time.Now()); err != nil || len(closed) > 0 {
 			t.Errorf("closed too early: %v %v", closed, err)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if b.desk.Holds(yes, answered) {
 			t.Error("it holds after its time")
 		}
 		if _, err := b.desk.Answer(t.Context(), jackline.Local, also.ID, jackline.Answer{Yes: true}, nil); jackline.KindOf(err) != jackline.Gone {
 			t.Errorf("an answer after the time: %v", err)
 		}
-		time.Sleep(time.Nanosecond)
+		<-time.After(time.Nanosecond)
 		closed, err := b.desk.Expire(t.Context(), time.Now())
 		if err != nil || len(closed) != 2 || closed[0].ID != pending.ID || closed[0].State != jackline.Lapsed {
 			t.Fatalf("closed: %v %v", closed, err)

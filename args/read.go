@@ -1,7 +1,5 @@
 package args
 
-import "encoding/json"
-
 // depth is how deep values may be nested.
 const depth = 100
 
@@ -22,9 +20,23 @@ type Region struct {
 	// read, so that a call can be announced while its arguments are still being written.
 	Known func(key, text string)
 
+	// Items says what an outermost list may hold. A list that holds anything else is no value,
+	// which is known at once and not only at its end.
+	Items Items
+
 	// Narrow forbids to look past the first closing marker.
 	Narrow bool
 }
+
+// Items is what a list may hold.
+type Items int
+
+// The kinds of items. Quoted is everything but bare words; Nested is objects and lists only.
+const (
+	Anything Items = iota
+	Quoted
+	Nested
+)
 
 // Found is a value that was read out of a text.
 type Found struct {
@@ -286,12 +298,39 @@ func (r *reader) list(closer byte) (any, bool) {
 		if done {
 			return f.list, true
 		}
+		if !r.admits() {
+			return nil, false
+		}
 		value, ok := r.value()
 		if !ok {
 			return nil, false
 		}
 		f.list = append(f.list, value)
 	}
+}
+
+// admits reports whether the item at r.i may stand in the list around it.
+func (r *reader) admits() bool {
+	if r.region.Items == Anything || r.curly > 0 {
+		return true
+	}
+	switch c := r.in.At(r.i); {
+	case c == '{' || c == '[':
+		return true
+	case r.region.Items == Nested:
+		return false
+	case c == '-' || '0' <= c && c <= '9':
+		return true
+	}
+	if _, ok := r.quote(r.i); ok {
+		return true
+	}
+	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
+		if r.in.Has(r.i, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // separators skips blanks, comments and any number of commas.
@@ -386,106 +425,4 @@ func (r *reader) key() (string, bool) {
 	key := r.in.Slice(r.i, end)
 	r.i = end
 	return key, true
-}
-
-// longest is how long a bare key, or a quoted one that is looked ahead for, may be.
-const longest = 200
-
-// word returns the end of the bare key at i.
-func (r *reader) word(i int) int {
-	for k := i; k-i <= longest; k++ {
-		c := r.in.At(k)
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$', c >= 0x80:
-			if c >= 0x80 && (r.in.Blank(k) > 0 || r.smart(k)) {
-				return k
-			}
-		case k > i && (c == '-' || c == '.'), '0' <= c && c <= '9':
-		default:
-			return k
-		}
-	}
-	return i
-}
-
-// bare reads a number or an unquoted word.
-func (r *reader) bare() (any, bool) {
-	if n, end, ok := r.number(); ok {
-		r.i = end
-		return n, true
-	}
-	start := r.i
-	for {
-		c := r.in.At(r.i)
-		if c == End || c == ',' || c == '}' || c == ']' || c == '\n' || c == ')' && r.region.Call {
-			break
-		}
-		if r.marker(c, r.i) || r.comment(r.i) && r.in.Blank(r.i-1) > 0 {
-			break
-		}
-		r.i++
-	}
-	text := TrimRight(r.in.Slice(start, r.i))
-	if text == "" {
-		return nil, false
-	}
-	return Word(text), true
-}
-
-func (r *reader) comment(i int) bool {
-	switch r.in.At(i) {
-	case '#':
-		return true
-	case '/':
-		c := r.in.At(i + 1)
-		return c == '/' || c == '*'
-	}
-	return false
-}
-
-// Word gives an unquoted word its meaning: the words of JSON and Python are what they
-// mean there, numbers are numbers, all else is text.
-func Word(text string) any {
-	switch text {
-	case "true", "True":
-		return true
-	case "false", "False":
-		return false
-	case "null", "None", "undefined", "NaN":
-		return nil
-	}
-	if n, ok := Number(text); ok {
-		return n
-	}
-	return text
-}
-
-// number reads a number at r.i if nothing but the end of a value follows it on its line.
-func (r *reader) number() (json.Number, int, bool) {
-	end := r.i
-	for end-r.i <= longest {
-		c := r.in.At(end)
-		if ('0' > c || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E' {
-			break
-		}
-		end++
-	}
-	if end == r.i {
-		return "", 0, false
-	}
-	n, ok := Number(r.in.Slice(r.i, end))
-	if !ok {
-		return "", 0, false
-	}
-	next := r.in.SkipLine(end)
-	switch c := r.in.At(next); c {
-	case ',', '}', ']', ')', '\n', '"', '\'':
-		return n, end, true
-	default:
-		if r.stop(next) || r.comment(next) || r.smart(next) {
-			return n, end, true
-		}
-		digit := '0' <= c && c <= '9' || c == '-'
-		return n, end, digit && next > end && !r.inObject() // a comma is missing
-	}
 }

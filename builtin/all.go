@@ -30,8 +30,9 @@ type Deps struct {
 // All lists the tools in the order in which models are told of them.
 func All(d Deps) []tool.Tool {
 	return []tool.Tool{
-		fileRead(d), fileWrite(d), fileEdit(d), grep(d),
-		listDir(d), glob(d), fileMove(d), fileCopy(d), fileDelete(d), makeDir(d),
+		fileRead(d), fileWrite(d), fileEdit(d), grep(d), shell(d), askUser(), findTools(),
+		listDir(d), glob(d), applyPatch(d), fileMove(d), fileCopy(d), fileDelete(d), makeDir(d),
+		clock(), calculator(), updatePlan(), todo(), readResult(d),
 	}
 }
 

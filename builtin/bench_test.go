@@ -34,8 +34,8 @@ func newWork(t *testing.T, files map[string]string) *work {
 		}
 	})
 	w := &work{dir: dir}
-	d := Deps{Root: root, Environ: os.Environ()}
-	w.Bench = tooltest.New(t, All(d)...)
+	log := tooltest.NewLog()
+	w.Bench = tooltest.NewOn(t, log, All(Deps{Root: root, Environ: os.Environ(), Result: log.Call, Spill: log.ReadSpill})...)
 	return w
 }
 

@@ -12,9 +12,9 @@ import (
 func fileEdit(d Deps) tool.Tool {
 	type args struct {
 		Path string `json:"path"`
-		Old  string `json:"old" doc:"exact text in the file"`
+		Old  string `json:"old" doc:"exact text"`
 		New  string `json:"new"`
-		All  bool   `json:"all,omitempty" doc:"every place"`
+		All  bool   `json:"all,omitempty"`
 	}
 	return tool.Define(tool.Spec[args]{
 		Name: "file_edit",
@@ -24,7 +24,7 @@ func fileEdit(d Deps) tool.Tool {
 		},
 		Group:   "files",
 		Summary: "Replace a piece of text in a file.",
-		Use:     "To change a file. Give enough of old to be found once.",
+		Use:     "To change a file; old must be found once, unless all.",
 		Find:    "modify change fix substitute patch lines insert rename text",
 		Effect:  jackline.Write,
 		Source:  jackline.Ours,

@@ -29,7 +29,7 @@ func fileRead(d Deps) tool.Tool {
 		},
 		Group:   "files",
 		Summary: "Read a text file; lines come numbered.",
-		Use:     "Before you change a file, or to answer about it.",
+		Use:     "Before you change a file or answer about it.",
 		Find:    "open show print contents source code lines text document",
 		Effect:  jackline.Read,
 		Source:  jackline.Workspace,

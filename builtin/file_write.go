@@ -14,7 +14,7 @@ func fileWrite(d Deps) tool.Tool {
 	type args struct {
 		Path    string `json:"path"`
 		Content string `json:"content"`
-		Append  bool   `json:"append,omitempty" doc:"add at the end"`
+		Append  bool   `json:"append,omitempty" doc:"at the end"`
 	}
 	plan := func(ctx context.Context, a args) (rewrite, error) {
 		return writing(ctx, d.Root, a.Path, a.Content, a.Append)
@@ -26,8 +26,8 @@ func fileWrite(d Deps) tool.Tool {
 			"write", "save", "file_create", "append_file", "touch", "put_file",
 		},
 		Group:   "files",
-		Summary: "Write a whole text file, new or in place of the old one.",
-		Use:     "For new files; change existing ones by editing.",
+		Summary: "Write a whole text file.",
+		Use:     "For new files; edit existing ones.",
 		Find:    "create save store append output text folder parents",
 		Effect:  jackline.Write,
 		Source:  jackline.Ours,

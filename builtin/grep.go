@@ -14,9 +14,9 @@ const maxHits = 500
 
 func grep(d Deps) tool.Tool {
 	type args struct {
-		Pattern string `json:"pattern" doc:"regular expression or text"`
-		Path    string `json:"path,omitempty" doc:"folder or file"`
-		Files   string `json:"files,omitempty" doc:"only these, as *.go"`
+		Pattern string `json:"pattern" doc:"RE2 or text"`
+		Path    string `json:"path,omitempty" doc:"default: all"`
+		Files   string `json:"files,omitempty" doc:"as *.go"`
 	}
 	return tool.Define(tool.Spec[args]{
 		Name: "grep",

@@ -79,6 +79,8 @@ func (p *Policy) kind(r rule) (kind, problem string) {
 		return "", "has a pattern for paths or commands, but the tool reaches hosts: write host: in front."
 	case has != kindHost && r.on == kindHost:
 		return "", "has a pattern for hosts, but the tool reaches none."
+	case has == kindCommand && r.do == jackline.Allow && !r.words[0].literal():
+		return "", "allows nothing while there is no sandbox: its first word must name the program, without a star."
 	case has == kindPath && r.odd:
 		return "", "has a pattern that cannot be read as a path."
 	}

@@ -68,7 +68,9 @@ func TestCases(t *testing.T) {
 				t.Errorf("%s:%d: the reason %q is no sentence", name, n, d.Reason)
 			}
 		}
-		f.Close()
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	t.Logf("%d cases", lines)
 }

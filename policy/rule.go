@@ -10,8 +10,11 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
-// maxPattern bounds a rule's pattern: more than any sensible rule needs.
-const maxPattern = 512
+// Named limits: more than any sensible rule needs. Each brace of a path multiplies the ways to read it.
+const (
+	maxPattern = 512
+	maxBraces  = 4
+)
 
 // A rule is a jackline.Rule taken apart once.
 type rule struct {
@@ -87,7 +90,9 @@ func (c *rule) parse(r jackline.Rule) error {
 		return fail("%s", err)
 	}
 	c.words, c.glob = words, strings.TrimPrefix(arg, "./")
-	c.odd = !doublestar.ValidatePattern(c.glob)
+	if strings.Count(c.glob, "{") > maxBraces || !doublestar.ValidatePattern(c.glob) {
+		c.odd, c.glob = true, ""
+	}
 	return nil
 }
 

@@ -3,7 +3,6 @@ package policy_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/policy"
@@ -90,9 +89,12 @@ func TestCheckRules(t *testing.T) {
 		`names the tool "shel", which does not exist`:                         rule("deny shel", "", ""),
 		`the tool reaches hosts: write host: in front`:                        rule("deny web_fetch(example.org)", "", ""),
 		`has a pattern for hosts, but the tool reaches none`:                  rule("deny shell(host:example.org)", "", ""),
-		`cannot be read as a path`:                                            rule("deny file_write(a[)", "", ""),
-		`touches nothing that one could be compared with`:                     rule("deny calculator(x)", "", ""),
-		`"deny x(" cannot be read`:                                            rule("deny x(", "", ""),
+		`"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})" has a pattern that cannot be read as a path`: rule(
+			"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})", "", ""),
+		`"allow shell(*)" allows nothing while there is no sandbox`: rule("allow shell(*)", "", ""),
+		`cannot be read as a path`:                                  rule("deny file_write(a[)", "", ""),
+		`touches nothing that one could be compared with`:           rule("deny calculator(x)", "", ""),
+		`"deny x(" cannot be read`:                                  rule("deny x(", "", ""),
 	}
 	for want, r := range bad {
 		errs := p.CheckRules([]jackline.Rule{r})
@@ -154,7 +156,6 @@ func FuzzRule(f *testing.F) {
 	i := jackline.Intent{Tool: "shell", Effect: jackline.Exec}
 	i.Actor.Session.Mode = jackline.ModeAllowAll
 	f.Fuzz(func(t *testing.T, rule, command, path string) {
-		start := time.Now()
 		r, err := policy.ParseRule(rule)
 		if err != nil {
 			if jackline.KindOf(err) != jackline.Invalid {
@@ -179,9 +180,6 @@ func FuzzRule(f *testing.F) {
 			if r.Do != jackline.Allow && looser || r.Do == jackline.Allow && stricter {
 				t.Errorf("%q turns %v into %v", rule, b, a)
 			}
-		}
-		if d := time.Since(start); d > 5*time.Second {
-			t.Errorf("took %v", d)
 		}
 	})
 }

@@ -23,7 +23,7 @@ import (
 // MaxText is the size of the longest command that is read, in bytes. What is longer is refused.
 const MaxText = 64 << 10
 
-// maxOpen bounds how often a text may open a bracket, and with that how deep the parser may have to go.
+// maxOpen bounds how often a text may open a bracket or a block, and with that how deep the parser may have to go.
 const maxOpen = 8192
 
 // Word is one word of a command. Text is what the shell would make of it; it means nothing unless Known.
@@ -52,8 +52,8 @@ func parse(command string) (*syntax.File, string) {
 	if why != "" {
 		return nil, why
 	}
-	if strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "[") > maxOpen {
-		return nil, "The command opens too many brackets to be read safely."
+	if openings(text) > maxOpen {
+		return nil, "The command opens too many brackets and blocks to be read safely. Put it into a script file instead."
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	switch {
@@ -66,6 +66,14 @@ func parse(command string) (*syntax.File, string) {
 		return nil, "The command holds a space of another kind outside quotes, which looks like a space and is none."
 	}
 	return file, ""
+}
+
+// openings counts all in a text that could open something which has to be closed again.
+func openings(text string) (n int) {
+	for _, s := range []string{"(", "{", "[", "if", "while", "until", "case", "do"} {
+		n += strings.Count(text, s)
+	}
+	return n
 }
 
 // characters refuses what no command needs and what hides or moves text from a reader's eye. It returns where

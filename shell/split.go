@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -72,13 +73,11 @@ func harmless(r *syntax.Redirect) bool {
 	if !to.Known {
 		return false
 	}
-	switch r.Op {
-	case syntax.DplOut:
+	if r.Op == syntax.DplOut {
 		return to.Text == "1" || to.Text == "2"
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
-		return to.Text == "/dev/null"
 	}
-	return false
+	out := []syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll}
+	return to.Text == "/dev/null" && slices.Contains(out, r.Op)
 }
 
 // resolve is the value of a word as far as the text determines it: quotes and backslashes are removed, and whatever

@@ -153,7 +153,12 @@ const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kin
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), string(g.ID))}
+		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
+}
+
+// grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
+func grantRow(g jackline.Grant) []string {
+	return []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
 }
 
 const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed`
@@ -165,7 +170,7 @@ func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	if err != nil {
 		return g, err
 	}
-	plain, err := d.boxes.grants.open(sealed, string(g.ID))
+	plain, err := d.boxes.grants.open(sealed, grantRow(g)...)
 	if err != nil {
 		return g, unsealable("grant", err)
 	}

@@ -59,6 +59,7 @@ func BenchmarkAppendStep(b *testing.B) {
 func BenchmarkAppendStepParallel(b *testing.B) {
 	d := openTest(b, b.TempDir())
 	b.SetParallelism(8)
+	defer cpu(b)()
 	b.RunParallel(func(pb *testing.PB) {
 		s := newSession(b, d, me)
 		turn := &jackline.Turn{ID: jackline.NewID[jackline.TurnID]("t_"), Prompt: "Do something useful", Status: jackline.Running, Created: time.Now()}
@@ -93,5 +94,60 @@ func BenchmarkOpen(b *testing.B) {
 		if err := d.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkTurn is a whole short turn: the prompt and its answer, both indexed for search.
+func BenchmarkTurn(b *testing.B) {
+	d := openTest(b, b.TempDir())
+	s := newSession(b, d, me)
+	answer := ""
+	for i := range 200 {
+		answer += " word" + strconv.Itoa(i*7919%1000)
+	}
+	n := 0
+	defer cpu(b)()
+	for b.Loop() {
+		n++
+		turn := &jackline.Turn{ID: jackline.TurnID(strconv.Itoa(n)), Prompt: "Please look at the thing number " + strconv.Itoa(n), Status: jackline.Running}
+		for _, status := range []jackline.Status{jackline.Running, jackline.Done} {
+			turn.Status = status
+			if status == jackline.Done {
+				turn.Answer = answer
+			}
+			if _, err := d.Append(b.Context(), me, jackline.Record{Session: s.ID, Turn: turn}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkRead reads what a step of the loop and a page of the log read.
+func BenchmarkRead(b *testing.B) {
+	d := openTest(b, b.TempDir())
+	s := newSession(b, d, me)
+	turn := &jackline.Turn{ID: "t_1", Prompt: "Do something useful", Status: jackline.Running, Created: time.Now()}
+	for n := 1; n <= 500; n++ {
+		if _, err := d.Append(b.Context(), me, stepRecord(s.ID, turn, jackline.CallID("c_"+strconv.Itoa(n)), n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, read := range map[string]func() error{
+		"Session":   func() error { _, err := d.Session(b.Context(), me, s.ID); return err },
+		"Call":      func() error { _, err := d.Call(b.Context(), me, "c_250"); return err },
+		"Events100": func() error { _, err := d.Events(b.Context(), me, s.ID, 500, 100); return err },
+		"History1k": func() error { _, err := d.History(b.Context(), me, s.ID); return err },
+		"Calls500":  func() error { _, err := d.Calls(b.Context(), me, "t_1"); return err },
+		"Sessions":  func() error { _, err := d.Sessions(b.Context(), me, SessionQuery{}); return err },
+		"Search":    func() error { _, err := d.Sessions(b.Context(), me, SessionQuery{Search: "useful thing"}); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			defer cpu(b)()
+			for b.Loop() {
+				if err := read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -22,7 +22,7 @@ func (d *DB) callArgs(c jackline.Call) []any {
 		b, _ := json.Marshal(c.Changes) // a struct of plain fields cannot fail
 		changes = string(b)
 	}
-	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes), string(c.ID))
+	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes), string(c.ID), string(c.Session))
 	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, bit(c.Cut), string(c.State),
 		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, bit(c.Acts), c.MS, nanos(c.Started), sealed}
 }
@@ -38,7 +38,7 @@ func (d *DB) scanCall(s scanner) (c jackline.Call, err error) {
 	if err != nil {
 		return c, err
 	}
-	plain, err := d.boxes.calls.open(sealed, string(c.ID))
+	plain, err := d.boxes.calls.open(sealed, string(c.ID), string(c.Session))
 	if err != nil {
 		return c, unsealable("call", err)
 	}

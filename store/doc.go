@@ -8,6 +8,10 @@
 // its own, so that many small writes cost one commit and a piece that fails takes no other down. Nobody sees a
 // piece before it is committed; watchers are woken after that.
 //
+// Several processes may have one folder open: SQLite keeps their transactions apart, numbers go on across them, and
+// watchers hear of another's writes within half a second. The folder must be on a local disk, since the write-ahead
+// log is shared memory between them.
+//
 // # Owners
 //
 // Each call that reads or writes an owner's rows takes the owner. A row of somebody else is as absent as one that

@@ -23,8 +23,9 @@ type Holder struct {
 //
 // Times are those of the clocks of the processes that take leases: the one that takes a lease writes when it ends,
 // and whoever wants it next compares that with its own clock. On one machine that is one clock; several machines
-// must agree to well within the time of a lease. The holder of a dead process is rid of its lease when its time is
-// over. A holder renews often, and stops its work when [DB.Renew] says that the lease is lost.
+// must agree to well within the time of a lease. The lease of a dead process ends by itself when its time is over;
+// who knows by other means that its holder is dead may release it. A holder renews often, and stops its work when
+// [DB.Renew] says that the lease is lost.
 func (d *DB) Lease(ctx context.Context, name string, h Holder, ttl time.Duration) (ok bool, current Holder, err error) {
 	const op = "store.Lease"
 	if name == "" || h.ID == "" || ttl <= 0 {
@@ -32,11 +33,14 @@ func (d *DB) Lease(ctx context.Context, name string, h Holder, ttl time.Duration
 	}
 	err = d.update(ctx, op, func(w *writer) error {
 		now := time.Now().Round(0).UTC()
+		if _, err := w.exec(`DELETE FROM leases WHERE expires <= ?`, nanos(now)); err != nil {
+			return err
+		}
 		have, err := scanHolder(w.row(`SELECT info, expires FROM leases WHERE name = ?`, name))
 		if noRows(err) != nil {
 			return err
 		}
-		held := err == nil && have.Expires.After(now)
+		held := err == nil
 		if held && have.ID != h.ID {
 			ok, current = false, have
 			return nil

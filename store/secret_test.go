@@ -95,7 +95,7 @@ func TestSealedRowsStayInPlace(t *testing.T) {
 			Calls:     []jackline.Call{{ID: jackline.CallID("c_" + n), Turn: "t_1", Text: n}},
 			Items:     []jackline.Item{{Text: n}},
 			Approvals: []jackline.Approval{{ID: jackline.ApprovalID("a_" + n), State: jackline.Pending}},
-			Grants:    []jackline.Grant{{ID: jackline.GrantID("g_" + n), Value: n}},
+			Grants:    []jackline.Grant{{ID: jackline.GrantID("g_" + n), Scope: jackline.Task, Turn: "t_1", Value: n}},
 		}
 		if _, err := d.Append(ctx, me, rec); err != nil {
 			t.Fatal(err)
@@ -140,6 +140,14 @@ func TestSealedRowsStayInPlace(t *testing.T) {
 	forge(`UPDATE approvals SET state = 'approved' WHERE id = 'a_1'`)
 	_, err = d.Approval(ctx, me, "a_1")
 	damaged("an approval's state", err)
+	forge(`UPDATE grants SET scope = 'chat', turn = '' WHERE id = 'g_1'`)
+	if _, err = d.Grants(ctx, me, s); jackline.KindOf(err) != jackline.Internal {
+		t.Errorf("a widened grant: %v", err)
+	}
+	forge(`UPDATE grants SET scope = 'task', turn = 't_1' WHERE id = 'g_1'`)
+	if _, err = d.Grants(ctx, me, s); err != nil {
+		t.Errorf("the grant as it was: %v", err)
+	}
 	forge(`UPDATE grants SET sealed = (SELECT sealed FROM grants WHERE id = 'g_1') WHERE id = 'g_2'`)
 	_, err = d.Grants(ctx, me, "")
 	damaged("a grant", err)

@@ -117,14 +117,14 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 		limit = 50
 	}
 	scan := func(s scanner) (v SessionRow, err error) {
-		var waits, runs bool
-		if err = s.Scan(append(sessionDest(&v.Session), &v.Open, &waits, &runs)...); err != nil {
+		var turns int // what the open turns are at: 2 is waiting, 1 is running or queued, 0 is that there are none
+		if err = s.Scan(append(sessionDest(&v.Session), &v.Open, &turns)...); err != nil {
 			return v, err
 		}
 		switch {
-		case waits || v.Open > 0:
+		case turns == 2 || v.Open > 0:
 			v.Status = SessionWaiting
-		case runs:
+		case turns == 1:
 			v.Status = SessionBusy
 		default:
 			v.Status = SessionIdle
@@ -133,10 +133,12 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 	}
 	return many(ctx, d, "store.Sessions", scan, `SELECT `+sessionColumns+`,
 		(SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state = 'pending'),
-		EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.status = 'waiting'),
-		EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.status IN ('queued', 'running'))
+		coalesce((SELECT max(CASE t.status WHEN 'waiting' THEN 2 ELSE 1 END) FROM turns t WHERE t.session = s.id AND t.`+sqlOpen+`), 0)
 		FROM sessions s WHERE `+where+` ORDER BY s.updated DESC, s.num DESC LIMIT ?`, append(args, page(limit))...)
 }
+
+// sqlOpen is true for a turn that has not ended. An index knows these turns by just these words.
+const sqlOpen = `status IN ('queued', 'running', 'waiting')`
 
 // DeleteSession removes a session and all that belongs to it, spilled results too. While a turn runs in it that is a
 // [jackline.Conflict].
@@ -147,7 +149,7 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 			return err
 		}
 		var n int
-		err := w.row(`SELECT 1 FROM turns WHERE session = ? AND status = 'running' LIMIT 1`, string(id)).Scan(&n)
+		err := w.row(`SELECT 1 FROM turns WHERE session = ? AND `+sqlOpen+` AND status = 'running' LIMIT 1`, string(id)).Scan(&n)
 		if err == nil {
 			return jackline.E(op, jackline.Conflict, nil, "The session is busy: stop it, then delete it.")
 		}

@@ -65,7 +65,7 @@ func dsn(path string, writer bool) string {
 		add("journal_mode(WAL)")
 		add("synchronous(NORMAL)")
 		add("wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")")
-		add("journal_size_limit(" + strconv.Itoa(16*checkpointPages*4096) + ")")
+		add("journal_size_limit(" + strconv.Itoa(4*checkpointPages*4096) + ")")
 		add("secure_delete(1)")
 		add("cache_size(-8000)")
 		q.Set("_txlock", "immediate")

@@ -59,7 +59,7 @@ func (d *DB) Turns(ctx context.Context, owner jackline.Owner, session jackline.S
 // OpenTurns reads the turns of all owners that have not ended, oldest first: what a server has to take up again.
 func (d *DB) OpenTurns(ctx context.Context) ([]jackline.Turn, error) {
 	return many(ctx, d, "store.OpenTurns", scanTurn,
-		`SELECT `+turnColumns+` FROM turns WHERE status IN ('queued', 'running', 'waiting') ORDER BY num`)
+		`SELECT `+turnColumns+` FROM turns WHERE `+sqlOpen+` ORDER BY num`)
 }
 
 // EditQueued changes the prompt of a turn while it is queued, else it is a [jackline.Conflict]. The log says that the
@@ -126,7 +126,7 @@ func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jac
 }
 
 func (w *writer) queuedTurns(session jackline.SessionID) ([]jackline.TurnID, error) {
-	s, err := w.stmt(`SELECT id FROM turns WHERE session = ? AND status = 'queued' ORDER BY num`)
+	s, err := w.stmt(`SELECT id FROM turns WHERE session = ? AND ` + sqlOpen + ` AND status = 'queued' ORDER BY num`)
 	if err != nil {
 		return nil, err
 	}

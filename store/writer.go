@@ -26,8 +26,8 @@ type piece struct {
 	op    string
 	run   func(*writer) error
 	after func() // once it is committed, before its caller hears of it
-	sync  bool
-	err   error // the writer's own note within a batch
+	sync  bool   // the transaction that it is in must survive a power cut
+	err   error
 
 	state atomic.Int32 // waiting, then taken by the writer or left by its caller
 	done  chan error
@@ -148,6 +148,7 @@ type head struct {
 // maxHeads bounds what the writer remembers.
 const maxHeads = 1000
 
+// loop writes until the queue is shut and empty.
 func (w *writer) loop() {
 	defer w.end()
 	_ = w.look()
@@ -245,8 +246,8 @@ func (w *writer) nextSeq() (int64, error) {
 
 // write commits a batch and tells each caller what became of its piece.
 func (w *writer) write(batch []*piece) {
-	sync := slices.ContainsFunc(batch, func(p *piece) bool { return p.sync })
-	live, err := w.transact(batch, sync)
+	synced := slices.ContainsFunc(batch, func(p *piece) bool { return p.sync })
+	live, err := w.transact(batch, synced)
 	for _, p := range live {
 		if p.err == nil {
 			p.err = err
@@ -260,8 +261,8 @@ func (w *writer) write(batch []*piece) {
 
 // transact runs a batch in one transaction. It gives the pieces whose callers are still there, each with its own
 // error, and the error that befell all of them.
-func (w *writer) transact(batch []*piece, sync bool) (live []*piece, err error) {
-	if sync {
+func (w *writer) transact(batch []*piece, synced bool) (live []*piece, err error) {
+	if synced {
 		if _, err := w.exec(sqlSynced); err != nil {
 			return claim(batch), err
 		}
@@ -299,7 +300,7 @@ func claim(batch []*piece) []*piece {
 // transaction is lost.
 func (w *writer) runAll(live []*piece) error {
 	if len(live) == 1 {
-		return live[0].run(w) // alone: the transaction is its savepoint
+		return live[0].run(w) // alone, it needs no savepoint: the transaction is one
 	}
 	for _, p := range live {
 		if _, err := w.exec(sqlSave); err != nil {

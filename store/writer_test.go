@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -357,5 +358,62 @@ func TestInterleave(t *testing.T) {
 		if s := strings.Join(got, " "); s != test.want {
 			t.Errorf("got %q, want %q", s, test.want)
 		}
+	}
+}
+
+// TestSyncedTransactions asks the connection, again and again, how it commits.
+func TestSyncedTransactions(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	for i := range 6 {
+		want := 1 // NORMAL
+		if i%2 == 1 {
+			want = 2 // FULL
+		}
+		got := 0
+		err := d.submit(t.Context(), &piece{op: "test", sync: i%2 == 1, run: func(w *writer) error {
+			return w.conn.QueryRowContext(w.ctx, "PRAGMA synchronous").Scan(&got)
+		}})
+		if err != nil || got != want {
+			t.Fatalf("transaction %d has level %d, want %d; %v", i, got, want, err)
+		}
+	}
+}
+
+// TestLeavingALockedStore: while another process keeps the file locked a caller can still leave, and then nothing is
+// written. Who stays is served when the lock is gone.
+func TestLeavingALockedStore(t *testing.T) {
+	dir := t.TempDir()
+	d := openTest(t, dir)
+	s := newSession(t, d, me).ID
+	other, err := openPool(filepath.Join(dir, fileDB), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := func(text string) jackline.Record {
+		return jackline.Record{Session: s, Events: []jackline.Event{jackline.NewEvent(s, "", jackline.Text{Text: text})}}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var left, stayed error
+	wg.Go(func() { _, stayed = d.Append(t.Context(), me, rec("stays")) })
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, left = d.Append(ctx, me, rec("leaves"))
+	}()
+	cancel()
+	<-gone // though the lock is still held
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	evs, err := d.Events(t.Context(), me, s, 0, 0)
+	if !errors.Is(left, context.Canceled) || stayed != nil || err != nil || len(evs) != 1 || !strings.Contains(string(evs[0].Data), "stays") {
+		t.Fatalf("left: %v, stayed: %v, events %v, %v", left, stayed, evs, err)
 	}
 }

@@ -37,6 +37,7 @@ type options struct {
 	Disabled []string               `json:"disabled"`
 	Continue bool                   `json:"continue"` // a further prompt carries a turn at its limit on
 	Reload   bool                   `json:"reload"`   // every stretch of a turn runs in a new engine over a reopened store
+	Steer    string                 `json:"steer"`    // the owner\'s words when the model says <<steer>>
 	Killed   bool                   `json:"killed"`   // the kill switch is on
 }
 
@@ -174,13 +175,16 @@ func (b *bench) turn(t testing.TB, prompt string, answers []string) []string {
 		}
 		rctx, cancel := context.WithCancelCause(ctx)
 		b.model.stop = func() { cancel(turn.ErrStopped) }
-		b.model.steer = func(words string) { b.steer(t, words) }
+		b.model.steer = func() { b.steer(t, b.o.Steer) }
 		tn, err := b.engine.Run(rctx, jackline.Local, id, turn.Control{Steered: func() bool { f := b.flagged; b.flagged = false; return f }})
 		cancel(nil)
 		if err != nil {
 			t.Fatalf("Run: %v", err)
 		}
 		b.last = tn
+		if strings.HasPrefix(tn.Reason, "model:") {
+			t.Errorf("the model's script says: %s", tn.Reason)
+		}
 		if tn.Status != jackline.Waiting {
 			return answers
 		}
@@ -284,7 +288,7 @@ func (b *bench) sent(t testing.TB, n int) string {
 	return b.mask([]byte(b.model.requests[n-1]))
 }
 
-// A spy passes requests on and keeps what was sent. Text that holds <<stop>> or <<steer: words>> makes the person do that in the
+// A spy passes requests on and keeps what was sent. Text that holds <<stop>> or <<steer>> makes the person do that in the
 // middle of the answer.
 type spy struct {
 	model.Model
@@ -292,7 +296,7 @@ type spy struct {
 	mu       sync.Mutex
 	requests []string
 	stop     func()
-	steer    func(string)
+	steer    func()
 }
 
 func (s *spy) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
@@ -304,9 +308,8 @@ func (s *spy) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk
 			if strings.Contains(c.Text, "<<stop>>") {
 				s.stop()
 			}
-			if _, words, ok := strings.Cut(c.Text, "<<steer:"); ok {
-				s.steer(strings.TrimSuffix(words, ">>"))
-				continue
+			if strings.Contains(c.Text, "<<steer>>") {
+				s.steer()
 			}
 			if !yield(c, err) {
 				return

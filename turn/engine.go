@@ -113,13 +113,14 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 		cause := context.Cause(ctx)
 		switch {
 		case errors.Is(cause, ErrStopped):
-			end = &over{status: jackline.Stopped, reason: "Stopped."}
+			end = &over{status: jackline.Stopped, answer: r.t.Answer, reason: "Stopped."}
 		case ctx.Err() != nil:
 			return r.t, cause
 		case jackline.KindOf(err) == jackline.Internal:
 			return r.t, err
 		default:
-			end = &over{status: jackline.Failed, reason: jackline.Say(err), err: jackline.ProblemOf(err)}
+			// What was said before it failed stays said.
+			end = &over{status: jackline.Failed, answer: r.t.Answer, reason: jackline.Say(err), err: jackline.ProblemOf(err)}
 		}
 		r.report(err)
 	}

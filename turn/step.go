@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -35,8 +36,7 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	sent, flushed := time.Now(), time.Now()
 	for chunk, err := range r.m.Main.Stream(ctx, req) {
 		if err != nil {
-			r.keep(rep)
-			return nil, err
+			return nil, errors.Join(r.keep(ctx, rep), err)
 		}
 		if rep.first == 0 {
 			rep.first = time.Since(sent)
@@ -70,8 +70,7 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	}
 	rep.total = time.Since(sent)
 	if err := ctx.Err(); err != nil {
-		r.keep(rep)
-		return nil, err
+		return nil, errors.Join(r.keep(ctx, rep), err)
 	}
 	if !rep.counted {
 		rep.usage = model.Usage{Prompt: r.e.tokens(r.m.Main.Info().Name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
@@ -82,11 +81,12 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 }
 
 // keep holds on to the words of a reply that broke off: they are part of the conversation and of the turn's answer.
-func (r *run) keep(rep *reply) {
+func (r *run) keep(ctx context.Context, rep *reply) error {
 	if text := strings.TrimSpace(rep.text.String()); text != "" {
 		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
 		r.t.Answer = text
 	}
+	return r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.unlogged()...)
 }
 
 // unlogged is the text since the last record, as events.

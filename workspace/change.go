@@ -161,13 +161,16 @@ func (r *Root) copyTree(ctx context.Context, src, dst *place) (files int, err er
 	defer done()
 	var all []Item
 	var size int64
-	_, err = r.tree(ctx, d, func(i Item) error {
+	seen, err := r.tree(ctx, d, func(i Item) error {
 		all = append(all, i)
 		size += i.Size
 		return small("copied", len(all), size)
 	})
 	if err != nil {
 		return 0, err
+	}
+	if !seen {
+		return 0, tooDeep(src.given)
 	}
 	if err := dst.dir.mkdir(dst.name); err != nil {
 		return 0, failure(dst.given, err)

@@ -131,7 +131,7 @@ func (w *walk) run(pending []string, follow bool) (*place, error) {
 			}
 			return w.end(e, info), nil
 		case len(w.steps) > maxDepth:
-			return nil, jackline.E("workspace.resolve", jackline.Unprocessed, nil, "%s lies too deep.", quote(w.given))
+			return nil, tooDeep(w.given)
 		default:
 			sub, err := w.at().folder(e, info)
 			if err != nil {
@@ -200,6 +200,10 @@ func (w *walk) absent(name string, pending []string) (*place, error) {
 		}
 	}
 	return p, nil
+}
+
+func tooDeep(given string) error {
+	return jackline.E("workspace.resolve", jackline.Unprocessed, nil, "%s lies too deep: folders are entered up to %d levels.", quote(given), maxDepth)
 }
 
 // fail is an error of the file system as a person may read it.

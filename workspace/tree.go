@@ -208,10 +208,15 @@ func (v *visit) entry(d *dir, rel, name string, depth int) error {
 			return err
 		}
 	}
-	if depth < maxDepth {
+	switch {
+	case depth < maxDepth:
 		if err := v.into(d, rel, name, e, depth); err != nil {
 			return err
 		}
+	case v.strict:
+		return tooDeep(rel)
+	default:
+		v.left++
 	}
 	if v.after {
 		return v.fn(i, d)

@@ -99,12 +99,15 @@ func (m *Main) Run(ctx context.Context) int {
 		if e.err == nil {
 			return code
 		}
-		if errors.As(e.err, &je) {
+		if say = e.err.Error(); errors.As(e.err, &je) {
 			say = je.Say
 		}
 	case errors.As(err, &p):
 		say = p.Detail
-		if p.Status == 503 {
+		switch p.Status {
+		case 400, 422:
+			code = exitUsage
+		case 503:
 			code = exitNoModel
 		}
 	case errors.As(err, &je):

@@ -5,20 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/prompted"
 )
 
 // with runs f with a client.
@@ -70,269 +64,6 @@ func (m *Main) stopCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "throw the kill switch")
 	cmd.Flags().BoolVar(&lift, "lift", false, "lift the kill switch")
 	return cmd
-}
-
-// toolRow is a tool as the API lists it.
-type toolRow struct {
-	Name       string          `json:"name"`
-	Title      string          `json:"title"`
-	Summary    string          `json:"summary"`
-	Parameters json.RawMessage `json:"parameters"`
-	Effects    jackline.Effect `json:"effects"`
-	Category   string          `json:"category"`
-	Available  bool            `json:"available"`
-	WhyNot     string          `json:"why_not"`
-	Enabled    bool            `json:"enabled"`
-}
-
-func (m *Main) toolsCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "tools", Short: "The tools, and what your model made of them"}
-	asJSON := false
-	list := &cobra.Command{
-		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return m.json(rows)
-				}
-				w := m.table()
-				for _, r := range rows {
-					state := ""
-					if !r.Enabled {
-						state = "(disabled)"
-					} else if !r.Available {
-						state = "(" + r.WhyNot + ")"
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Effects, r.Summary, state)
-				}
-				return w.Flush()
-			})
-		},
-	}
-	list.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	show := &cobra.Command{
-		Use: "show NAME", Short: "Show one tool", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
-				if err != nil {
-					return err
-				}
-				for _, r := range rows {
-					if r.Name == args[0] {
-						b, _ := json.MarshalIndent(r.Parameters, "", "  ")
-						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", r.Name, r.Category, r.Summary, r.Effects, b)
-						return err
-					}
-				}
-				return jackline.E("tools", jackline.NotFound, nil, "There is no tool called %q; see jackline tools list.", args[0])
-			})
-		},
-	}
-	var in, session string
-	run := &cobra.Command{
-		Use: "call NAME", Short: "Run one tool, past the same judge as a model's call", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return m.toolsCall(cmd, args[0], in, session) },
-	}
-	run.Flags().StringVar(&in, "json", "{}", "the arguments, as a JSON object")
-	run.Flags().StringVar(&session, "session", "", "the chat in whose workspace it runs (default: a new one)")
-	cmd.AddCommand(list, show, run, m.toolsParseCmd())
-	return cmd
-}
-
-func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
-	if !json.Valid([]byte(in)) {
-		return usage("--json must be a JSON object, not %q", in)
-	}
-	return m.with(cmd, func(ctx context.Context, c *client) error {
-		body := map[string]any{"name": name, "args": json.RawMessage(in)}
-		if session != "" {
-			body["session"] = session
-		}
-		type result struct {
-			Call    jackline.CallID  `json:"call"`
-			Outcome jackline.Outcome `json:"outcome"`
-			Text    string           `json:"text"`
-		}
-		r, err := ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
-		var p *problem
-		if errors.As(err, &p) && p.Decision == "ask" {
-			t := m.terminal()
-			if !t.interactive {
-				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", p.Approval)
-				return &exit{exitWaiting, nil}
-			}
-			a, aerr := c.approval(ctx, p.Approval)
-			if aerr != nil {
-				return aerr
-			}
-			k := &card{row: a}
-			k.print(t)
-			lines := readLines(m.In)
-			for done := false; !done; {
-				line, ok := <-lines
-				if !ok {
-					return &exit{exitWaiting, nil}
-				}
-				if done, err = k.read(ctx, t, c, line); err != nil {
-					fmt.Fprintln(m.Err, sayOf(err))
-				}
-			}
-			body["approved"], body["approval"] = true, p.Approval
-			r, err = ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
-		}
-		if errors.As(err, &p) && p.Decision == "deny" {
-			return &exit{exitRefused, p}
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(m.Out, plain(r.Text))
-		if r.Outcome != jackline.OK {
-			return &exit{exitFailed, nil}
-		}
-		return nil
-	})
-}
-
-// toolsParseCmd answers "why did my model's call not run?" without running anything.
-func (m *Main) toolsParseCmd() *cobra.Command {
-	var tools, aliases string
-	asJSON := false
-	cmd := &cobra.Command{
-		Use: "parse", Short: "Read model text and say which calls are in it", Args: cobra.NoArgs,
-		Long: "Reads JSONL on standard input, {\"id\",\"tools\",\"text\"} a line, and prints {\"id\",\"calls\",\"visible\",\"thought\",\"error\"}\n" +
-			"a line. tools lists what is on offer: a string is a name from --tools, an object is a tool of its own.\n" +
-			"Without --json standard input is one model answer, read with Jackline's own tools.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !asJSON {
-				return m.parseOne(cmd)
-			}
-			return m.parseLines(tools, aliases)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
-	cmd.Flags().StringVar(&tools, "tools", "", "file with the catalogue: {name: {description, parameters}}")
-	cmd.Flags().StringVar(&aliases, "aliases", "", "file with invented names: {invented: real}")
-	return cmd
-}
-
-type parsed struct {
-	ID      string       `json:"id"`
-	Calls   []parsedCall `json:"calls"`
-	Visible string       `json:"visible"`
-	Thought string       `json:"thought"`
-	Error   string       `json:"error,omitempty"`
-}
-
-type parsedCall struct {
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"args"`
-}
-
-func parsedOf(id string, r prompted.Reading) parsed {
-	p := parsed{ID: id, Calls: []parsedCall{}, Visible: r.Visible, Thought: r.Thought, Error: string(r.Error)}
-	for _, c := range r.Calls {
-		p.Calls = append(p.Calls, parsedCall{Name: c.Name, Args: c.Args})
-	}
-	return p
-}
-
-func (m *Main) parseOne(cmd *cobra.Command) error {
-	b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
-	if err != nil || len(b) > maxStdin {
-		return usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
-	}
-	return m.with(cmd, func(ctx context.Context, c *client) error {
-		rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
-		if err != nil {
-			return err
-		}
-		var known []model.Tool
-		for _, r := range rows {
-			known = append(known, model.Tool{Name: r.Name, Summary: r.Summary, Schema: r.Parameters})
-		}
-		p := parsedOf("", prompted.Read(prompted.NewCatalog(known), string(b)))
-		for _, call := range p.Calls {
-			fmt.Fprintf(m.Out, "call     %s %s\n", call.Name, call.Args)
-		}
-		fmt.Fprintf(m.Out, "visible  %s\n", p.Visible)
-		if p.Thought != "" {
-			fmt.Fprintf(m.Out, "thought  %s\n", p.Thought)
-		}
-		if p.Error != "" {
-			fmt.Fprintf(m.Out, "error    %s\n", p.Error)
-		}
-		return nil
-	})
-}
-
-// maxLine bounds a line of JSONL: the largest model answers are some megabytes.
-const maxLine = 64 << 20
-
-func (m *Main) parseLines(toolsFile, aliasFile string) error {
-	catalogue := map[string]struct {
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}{}
-	aliases := map[string]string{}
-	for file, into := range map[string]any{toolsFile: &catalogue, aliasFile: &aliases} {
-		if file == "" {
-			continue
-		}
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return usage("%s cannot be read: %v", file, err)
-		}
-		if err := json.Unmarshal(b, into); err != nil {
-			return usage("%s is not what is expected: %v", file, err)
-		}
-	}
-	sc := bufio.NewScanner(m.In)
-	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	for n := 1; sc.Scan(); n++ {
-		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
-			continue
-		}
-		var in struct {
-			ID    string            `json:"id"`
-			Tools []json.RawMessage `json:"tools"`
-			Text  string            `json:"text"`
-		}
-		if err := json.Unmarshal(sc.Bytes(), &in); err != nil {
-			return usage("line %d is not a JSON object with id, tools and text: %v", n, err)
-		}
-		known := []model.Tool{}
-		for _, raw := range in.Tools {
-			var name string
-			var own struct {
-				Name       string          `json:"name"`
-				Parameters json.RawMessage `json:"parameters"`
-			}
-			if json.Unmarshal(raw, &name) == nil {
-				t, ok := catalogue[name]
-				if !ok {
-					return usage("line %d: the catalogue has no tool %q", n, name)
-				}
-				known = append(known, model.Tool{Name: name, Schema: t.Parameters})
-			} else if json.Unmarshal(raw, &own) == nil && own.Name != "" {
-				known = append(known, model.Tool{Name: own.Name, Schema: own.Parameters})
-			} else {
-				return usage("line %d: a tool must be a name or an object with name and parameters", n)
-			}
-		}
-		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWith(known, aliases), in.Text))); err != nil {
-			return err
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return usage("standard input: %v", err)
-	}
-	return nil
 }
 
 func (m *Main) permissionsCmd() *cobra.Command {
@@ -414,14 +145,52 @@ func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, as
 
 func (m *Main) sessionsCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "sessions", Short: "The chats"}
-	asJSON, limit := false, 20
-	list := func(search string) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				search = strings.Join(args, " ")
+	var upTo string
+	fork := m.oneSession("fork SESSION", "Copy a chat, to go on another way", func(ctx context.Context, c *client, id jackline.SessionID) error {
+		body := map[string]any{}
+		if upTo != "" {
+			body["turn"] = upTo
+		}
+		s, err := ask[jackline.Session](ctx, c, http.MethodPost, sessionPath(id)+"/fork", body)
+		if err == nil {
+			fmt.Fprintln(m.Out, s.ID)
+		}
+		return err
+	})
+	fork.Flags().StringVar(&upTo, "turn", "", "the last turn to copy (default: all)")
+	cmd.AddCommand(
+		m.listSessions("list", "List the newest chats", cobra.NoArgs),
+		m.listSessions("search WORDS", "Search titles, prompts and answers", cobra.MinimumNArgs(1)),
+		m.oneSession("show SESSION", "Show the turns of a chat", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			turns, err := c.turns(ctx, id)
+			for _, t := range turns {
+				fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, plain(t.Prompt), plain(t.Answer))
 			}
+			return err
+		}),
+		m.oneSession("export SESSION", "Print a chat with all its events as JSON", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, sessionPath(id)+"/export", nil)
+			if err == nil {
+				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
+			}
+			return err
+		}),
+		fork,
+		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			return c.call(ctx, http.MethodDelete, sessionPath(id), nil, nil)
+		}),
+	)
+	return cmd
+}
+
+// listSessions is a command that lists chats: all, or those that its arguments are found in.
+func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra.Command {
+	asJSON, limit := false, 0
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := c.sessions(ctx, search, "", limit)
+				rows, err := c.sessions(ctx, strings.Join(args, " "), "", limit)
 				if err != nil {
 					return err
 				}
@@ -434,70 +203,21 @@ func (m *Main) sessionsCmd() *cobra.Command {
 				}
 				return w.Flush()
 			})
-		}
-	}
-	ls := &cobra.Command{Use: "list", Short: "List the newest chats", Args: cobra.NoArgs, RunE: list("")}
-	search := &cobra.Command{Use: "search WORDS", Short: "Search titles, prompts and answers", Args: cobra.MinimumNArgs(1), RunE: list("")}
-	for _, l := range []*cobra.Command{ls, search} {
-		l.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-		l.Flags().IntVar(&limit, "limit", 20, "how many")
-	}
-	show := &cobra.Command{
-		Use: "show SESSION", Short: "Show the turns of a chat", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				turns, err := c.turns(ctx, jackline.SessionID(args[0]))
-				if err != nil {
-					return err
-				}
-				for _, t := range turns {
-					fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, plain(t.Prompt), plain(t.Answer))
-				}
-				return nil
-			})
 		},
 	}
-	export := &cobra.Command{
-		Use: "export SESSION", Short: "Print a chat with all its events as JSON", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(args[0]))+"/export", nil)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
-				return err
-			})
-		},
-	}
-	var upTo string
-	fork := &cobra.Command{
-		Use: "fork SESSION", Short: "Copy a chat, to go on another way", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				body := map[string]any{}
-				if upTo != "" {
-					body["turn"] = upTo
-				}
-				s, err := ask[jackline.Session](ctx, c, http.MethodPost, sessionPath(jackline.SessionID(args[0]))+"/fork", body)
-				if err == nil {
-					fmt.Fprintln(m.Out, s.ID)
-				}
-				return err
-			})
-		},
-	}
-	fork.Flags().StringVar(&upTo, "turn", "", "the last turn to copy (default: all)")
-	del := &cobra.Command{
-		Use: "delete SESSION", Short: "Delete a chat for good", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				return c.call(ctx, http.MethodDelete, sessionPath(jackline.SessionID(args[0])), nil, nil)
-			})
-		},
-	}
-	cmd.AddCommand(ls, search, show, export, fork, del)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
+}
+
+// oneSession is a command that does something with one chat.
+func (m *Main) oneSession(use, short string, f func(context.Context, *client, jackline.SessionID) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client) error { return f(ctx, c, jackline.SessionID(args[0])) })
+		},
+	}
 }
 
 func (m *Main) approveCmd() *cobra.Command {
@@ -649,86 +369,5 @@ func (m *Main) configCmd() *cobra.Command {
 func (m *Main) warn(c *config) {
 	for _, w := range c.warnings {
 		fmt.Fprintln(m.Err, "jackline: "+w)
-	}
-}
-
-func (m *Main) attachCmd() *cobra.Command {
-	var token, session string
-	cmd := &cobra.Command{
-		Use: "attach URL", Short: "Watch and answer on a running server", Args: cobra.ExactArgs(1),
-		Long: "Watch the newest chat (or --session) of a server, and answer its cards. The token is the one in the file `token` of its data folder; give it with\n--token-env.",
-		RunE: func(cmd *cobra.Command, args []string) error { return m.attach(cmd.Context(), args[0], token, session) },
-	}
-	cmd.Flags().StringVar(&token, "token-env", "JACKLINE_TOKEN", "name of the environment variable that holds the server's token")
-	cmd.Flags().StringVar(&session, "session", "", "the chat (default: the newest)")
-	return cmd
-}
-
-func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage("%q is no address like http://127.0.0.1:7717", address)
-	}
-	ctx, leave := context.WithCancelCause(ctx)
-	defer leave(nil)
-	c := &client{base: u.Scheme + "://" + u.Host, token: m.Env(tokenEnv), http: plainHTTP()}
-	if c.token == "" {
-		conf, err := loadConfig(m.Env, m.flags)
-		if err != nil {
-			return err
-		}
-		// This machine's token goes to this machine's server and nowhere else.
-		own := running(ctx, conf.places.data)
-		if own == nil || own.base != c.base {
-			return usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.base)
-		}
-		c = own
-	}
-	rows, err := c.sessions(ctx, "", "", 1)
-	if err != nil {
-		return err
-	}
-	id := jackline.SessionID(session)
-	if id == "" {
-		if len(rows) == 0 {
-			return jackline.E("attach", jackline.NotFound, nil, "That server has no chat yet.")
-		}
-		id = rows[0].ID
-	}
-	t := m.terminal()
-	t.stream, t.quiet = true, false
-	if t.interactive {
-		t.lines = readLines(m.In)
-	}
-	stopWatch := m.onSignal(func(os.Signal) { leave(&exit{exitInterrupted, nil}) })
-	defer stopWatch()
-	var after int64
-	for {
-		turns, err := c.turns(ctx, id)
-		if err != nil {
-			return err
-		}
-		open := jackline.TurnID("")
-		for _, tn := range turns {
-			if !tn.Status.Over() {
-				open = tn.ID
-				break
-			}
-		}
-		if open == "" {
-			if len(turns) > 0 {
-				fmt.Fprintln(m.Out, plain(turns[len(turns)-1].Answer))
-			}
-			return nil
-		}
-		w, err := t.follow(ctx, c, id, open, after, nil, nil)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(m.Out)
-		if w.end == nil {
-			return &exit{exitWaiting, nil}
-		}
-		after = w.after
 	}
 }

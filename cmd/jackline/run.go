@@ -162,26 +162,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if t.interactive {
 		t.lines = readLines(m.In)
 	}
-	onAsk := o.onAsk
-	if onAsk == "" && t.interactive {
-		onAsk = string(jackline.AskWait)
-	}
-	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
-	if onAsk != "" {
-		body["onAsk"] = onAsk
-	}
-	if o.maxSteps != 0 {
-		body["max_steps"] = o.maxSteps
-	}
-	if o.maxTokens != 0 {
-		body["max_tokens"] = o.maxTokens
-	}
-	if o.maxTime != 0 {
-		body["max_time_ms"] = o.maxTime.Milliseconds()
-	}
-	if len(o.allow) > 0 {
-		body["allow"] = o.allow
-	}
+	body := o.body(prompt, t.interactive)
 	after, err := c.lastEvent(ctx, s.ID)
 	if err != nil {
 		return m.failedRun(o, err)
@@ -227,6 +208,30 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	return m.report(ctx, c, o, t, s.ID, tk.Turn.ID, w, interrupts.Load() > 0)
 }
 
+// body is the request for the task's turn.
+func (o runOptions) body(prompt string, interactive bool) map[string]any {
+	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
+	switch {
+	case o.onAsk != "":
+		body["onAsk"] = o.onAsk
+	case interactive:
+		body["onAsk"] = jackline.AskWait
+	}
+	if o.maxSteps != 0 {
+		body["max_steps"] = o.maxSteps
+	}
+	if o.maxTokens != 0 {
+		body["max_tokens"] = o.maxTokens
+	}
+	if o.maxTime != 0 {
+		body["max_time_ms"] = o.maxTime.Milliseconds()
+	}
+	if len(o.allow) > 0 {
+		body["allow"] = o.allow
+	}
+	return body
+}
+
 // session finds or makes the chat that a task belongs to.
 func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.Session, error) {
 	dir := o.dir
@@ -257,7 +262,12 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	if o.mode != "" {
 		in["mode"] = o.mode
 	}
-	return c.createSession(ctx, in)
+	s, err := c.createSession(ctx, in)
+	var p *problem
+	if errors.As(err, &p) && p.Status < 500 {
+		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
+	}
+	return s, err
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.
@@ -364,7 +374,7 @@ func (m *Main) exitOf(out outcome, interrupted bool) error {
 				code = exitWaiting
 			case "refused":
 				code = exitRefused
-			case jackline.Unavailable.String(), jackline.NoModel.String():
+			case jackline.Unavailable.String(), jackline.NoModel.String(), jackline.Forbidden.String(): // the last: it wants a key
 				code = exitNoModel
 			case jackline.Invalid.String():
 				code = exitUsage

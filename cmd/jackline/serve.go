@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 func (m *Main) serveFlags(cmd *cobra.Command) {
@@ -61,11 +61,11 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		m.greet(c.base+"/#code="+code.Code, "A server runs already at "+c.base+".", open)
 		return nil
 	}
-	l, note, err := server.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
+	l, note, err := guard.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
 	if err != nil {
 		return err
 	}
-	a, err := m.openApp(ctx, conf, server.HostsOf(l.Addr(), conf.texts("server.hosts")...))
+	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.texts("server.hosts")...))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,16 +75,23 @@ type watched struct {
 	after   int64                 // the cursor behind the last event
 }
 
+// A watch is one turn being followed.
+type watch struct {
+	t     *terminal
+	c     *client
+	turn  jackline.TurnID
+	open  []jackline.ApprovalID // its cards, in the order in which they opened
+	shown *card                 // the one that stands on the terminal
+	watched
+}
+
 // follow shows a session's events from after on until the turn ends, or waits where no person can answer. Every event is given to
 // each too. What a person types meanwhile answers the open card, or goes to typed.
 func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, id jackline.TurnID, after int64, each func(jackline.Event), typed func(string)) (watched, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan jackline.Event)
-	failed := make(chan error, 1)
+	events, failed := make(chan jackline.Event), make(chan error, 1)
 	var wg sync.WaitGroup
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
+	wg.Go(func() {
 		failed <- c.events(ctx, sessionPath(s)+"/events", after, func(ev jackline.Event) (bool, error) {
 			select {
 			case events <- ev:
@@ -92,60 +100,24 @@ func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, 
 				return false, ctx.Err()
 			}
 		})
-	}()
+	})
 	defer wg.Wait()
 	defer cancel()
-
-	w := watched{after: after}
-	open := map[jackline.ApprovalID]*card{} // cards of this turn
-	var order []jackline.ApprovalID
-	var shown *card
-	show := func() error {
-		if shown != nil || !t.interactive {
-			return nil
-		}
-		for _, id := range order {
-			if k, ok := open[id]; ok {
-				a, err := c.approval(ctx, id)
-				if err != nil {
-					return err
-				}
-				if a.State != jackline.Pending {
-					delete(open, id)
-					continue
-				}
-				k.row, shown = a, k
-				k.print(t)
-				return nil
-			}
-		}
-		return nil
-	}
+	w := &watch{t: t, c: c, turn: id, watched: watched{after: after}}
 	for {
 		select {
 		case err := <-failed:
-			return w, err
+			return w.watched, err
 		case line, ok := <-t.lines:
-			if !ok {
+			switch {
+			case !ok:
 				t.lines = nil
-				continue
-			}
-			if shown == nil {
-				if typed != nil {
-					typed(line)
+			case w.shown != nil:
+				if err := w.answer(ctx, line); err != nil {
+					return w.watched, err
 				}
-				continue
-			}
-			done, err := shown.read(ctx, t, c, line)
-			if err != nil {
-				t.say("%s\n", jackline.Say(err))
-			}
-			if done {
-				delete(open, shown.row.ID)
-				shown = nil
-				if err := show(); err != nil {
-					return w, err
-				}
+			case typed != nil:
+				typed(line)
 			}
 		case ev := <-events:
 			if ev.ID > 0 {
@@ -158,47 +130,85 @@ func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, 
 				continue
 			}
 			t.event(ev)
-			switch ev.Type {
-			case "tool.approval_needed":
-				var b jackline.ApprovalNeeded
-				if json.Unmarshal(ev.Data, &b) == nil {
-					open[b.Approval] = &card{}
-					order = append(order, b.Approval)
-				}
-			case "tool.approved", "tool.denied", "tool.expired", "tool.cancelled":
-				var b jackline.ApprovalClosed
-				if json.Unmarshal(ev.Data, &b) == nil {
-					delete(open, b.Approval)
-					if shown != nil && shown.row.ID == b.Approval {
-						t.say("  (answered by %s)\n", plain(b.By))
-						shown = nil
-					}
-				}
-			case "turn.status":
-				var b jackline.TurnStatus
-				if json.Unmarshal(ev.Data, &b) == nil && b.Status == jackline.Waiting {
-					if !t.interactive {
-						for _, id := range order {
-							if _, ok := open[id]; ok {
-								w.waiting = append(w.waiting, id)
-							}
-						}
-						return w, nil
-					}
-					if err := show(); err != nil {
-						return w, err
-					}
-				}
-			case "turn.end":
-				var b jackline.TurnEnd
-				if err := json.Unmarshal(ev.Data, &b); err != nil {
-					return w, err
-				}
-				w.end = &b
-				return w, nil
+			if over, err := w.event(ctx, ev); over || err != nil {
+				return w.watched, err
 			}
 		}
 	}
+}
+
+// event keeps the cards in step with the log, and reports whether there is nothing more to follow.
+func (w *watch) event(ctx context.Context, ev jackline.Event) (over bool, err error) {
+	switch ev.Type {
+	case "tool.approval_needed":
+		var b jackline.ApprovalNeeded
+		if err := json.Unmarshal(ev.Data, &b); err != nil {
+			return false, err
+		}
+		w.open = append(w.open, b.Approval)
+	case "tool.approved", "tool.denied", "tool.expired", "tool.cancelled":
+		var b jackline.ApprovalClosed
+		if err := json.Unmarshal(ev.Data, &b); err != nil {
+			return false, err
+		}
+		w.open = slices.DeleteFunc(w.open, func(id jackline.ApprovalID) bool { return id == b.Approval })
+		if w.shown != nil && w.shown.row.ID == b.Approval {
+			w.t.say("  (answered by %s)\n", plain(b.By))
+			w.shown = nil
+			return false, w.show(ctx)
+		}
+	case "turn.status":
+		var b jackline.TurnStatus
+		if err := json.Unmarshal(ev.Data, &b); err != nil {
+			return false, err
+		}
+		if b.Status != jackline.Waiting {
+			return false, nil
+		}
+		if !w.t.interactive {
+			w.waiting = w.open
+			return true, nil
+		}
+		return false, w.show(ctx)
+	case "turn.end":
+		var b jackline.TurnEnd
+		err := json.Unmarshal(ev.Data, &b)
+		w.end = &b
+		return true, err
+	}
+	return false, nil
+}
+
+// show puts the oldest open card on the terminal, if none stands there.
+func (w *watch) show(ctx context.Context) error {
+	for w.shown == nil && len(w.open) > 0 {
+		a, err := w.c.approval(ctx, w.open[0])
+		if err != nil {
+			return err
+		}
+		if a.State != jackline.Pending {
+			w.open = w.open[1:]
+			continue
+		}
+		w.shown = &card{row: a}
+		w.shown.print(w.t)
+	}
+	return nil
+}
+
+// answer takes a typed line for the card on the terminal.
+func (w *watch) answer(ctx context.Context, line string) error {
+	done, err := w.shown.read(ctx, w.t, w.c, line)
+	if err != nil {
+		w.t.say("%s\n", sayOf(err))
+	}
+	if !done {
+		return nil
+	}
+	settled := w.shown.row.ID
+	w.open = slices.DeleteFunc(w.open, func(id jackline.ApprovalID) bool { return id == settled })
+	w.shown = nil
+	return w.show(ctx)
 }
 
 // event shows one event of the watched turn.

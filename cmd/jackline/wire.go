@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +43,8 @@ type app struct {
 	token   string
 	log     *slog.Logger
 	logFile io.Closer
+
+	runner string // the tool that runs commands
 
 	mu    sync.Mutex
 	roots map[string]*place
@@ -128,6 +129,11 @@ func (a *app) newPolicy() (*policy.Policy, error) {
 	names, err := tool.NewSet(builtin.All(builtin.Deps{})...)
 	if err != nil {
 		return nil, err
+	}
+	for t := range names.All() {
+		if t.Facts().Effect.Has(jackline.Exec) {
+			a.runner = t.Facts().Name
+		}
 	}
 	return policy.New(policy.Config{
 		Lookup: func(name string) (string, jackline.Effect, bool) {
@@ -226,11 +232,6 @@ func (a *app) vet(ctx context.Context, dir string) (string, error) {
 	return workspace.Vet(dir, a.places())
 }
 
-// judge answers one line of permissions test.
-func (a *app) judge(ctx context.Context, o jackline.Owner, line json.RawMessage) (json.RawMessage, error) {
-	return nil, errors.New("not yet")
-}
-
 // makeToken reads the token of this data folder, or makes one: 256 bits of chance, readable by its owner only.
 func makeToken(data string) (string, error) {
 	if t, err := readToken(data); err == nil {
@@ -326,7 +327,9 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	end := func() {
 		once.Do(func() {
 			stop()
-			<-served
+			if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+				a.log.Error("serve", "err", err)
+			}
 			a.close(context.WithoutCancel(ctx))
 		})
 	}

@@ -89,8 +89,10 @@ type outcome struct {
 	garbled       model.Garbled
 	usage         *model.Usage
 	finish        model.Finish
-	order         string // one letter a chunk, repeats left out: t(ext), r(easoning), p(review), c(all), g(arbled), f(inish)
 	err           error
+
+	// order has one letter a chunk, repeats left out: t(ext), r(easoning), p(review), c(all), g(arbled), f(inish).
+	order string
 }
 
 // ask sends r and checks what holds for every answer.
@@ -179,7 +181,8 @@ func testOrder(t *testing.T, open opener) {
 }
 
 func testWhole(t *testing.T, open opener) {
-	const awkward = "  äöü – 船 👩‍🚀 \"quoted\" \\n \\u0041 </tool> <b>&amp;</b>\n\n```go\n\tx := `a`\n```\n data: [DONE]\n\x01\u2028end"
+	const awkward = "  äöü – 船 👩‍🚀 \"quoted\" \\n \\u0041 </tool> <b>&amp;</b>\n\n```go\n\tx := `a`\n```\n" +
+		" data: [DONE]\n\x01\u2028end"
 	const thought = "Hm.\n\n- one\n- \"two\""
 	for _, pieces := range []string{"", "--- pieces 1\n", "--- pieces 7\n", "--- pieces 100000\n"} {
 		m := start(t, open, "===\n"+pieces+"--- thought\n"+thought+"\n--- raw\n"+awkward+"\n--- end\n")

@@ -157,6 +157,7 @@ type replayed struct {
 	broken string
 }
 
+// Read gives what is left of the chunk that is next.
 func (b *replayed) Read(p []byte) (int, error) {
 	for len(b.chunks) > 0 && b.chunks[0] == "" {
 		b.chunks = b.chunks[1:]
@@ -172,6 +173,7 @@ func (b *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Close does nothing.
 func (b *replayed) Close() error { return nil }
 
 // A recorder notes down what goes through it.
@@ -195,7 +197,10 @@ func (c *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{method: r.Method, path: r.URL.Path, asked: kept(r.Header), body: body, status: resp.StatusCode, answered: kept(resp.Header)}
+	x := &exchange{
+		method: r.Method, path: r.URL.Path, asked: kept(r.Header), body: body,
+		status: resp.StatusCode, answered: kept(resp.Header),
+	}
 	c.mu.Lock()
 	c.all = append(c.all, x)
 	c.mu.Unlock()
@@ -218,12 +223,14 @@ type noted struct {
 	note func(chunk string, err error)
 }
 
+// Read notes down what it reads.
 func (n *noted) Read(p []byte) (int, error) {
 	k, err := n.body.Read(p)
 	n.note(string(p[:k]), err)
 	return k, err
 }
 
+// Close closes the real body.
 func (n *noted) Close() error { return n.body.Close() }
 
 func (c *recorder) bytes() []byte {

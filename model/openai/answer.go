@@ -19,6 +19,7 @@ var (
 // A brokenOff is an error that came within a stream.
 type brokenOff struct{ body []byte }
 
+// Error leaves out the body: it is classified first.
 func (e *brokenOff) Error() string { return "an error within the stream" }
 
 // An answer turns the events of one response into chunks.

@@ -79,6 +79,8 @@ func TestRefusals(t *testing.T) {
 			jackline.Invalid, "The request takes 5000 tokens, but m is loaded with room for 4096." + short},
 		{"newer vLLM, window", 400, `{"error":{"message":"You passed 5001 input tokens and requested 0 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 4096 tokens."}}`,
 			jackline.Invalid, "The request takes 5001 tokens, but m is loaded with room for 4096." + short},
+		{"vLLM, no room for the answer, window", 400, `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 12 input tokens (5000 > 4096 - 12)."}}`,
+			jackline.Invalid, "The request takes 12 tokens of the 4096 that m is loaded with: too few are left for the answer." + short},
 		{"LM Studio, window", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input."}`,
 			jackline.Invalid, "The request takes 13055 tokens, but m is loaded with room for 4096." + short},
 		{"older LM Studio, window", 200, "event: error\ndata: {\"error\":\"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.\"}\n\n",
@@ -216,12 +218,8 @@ func TestLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {
-				for range 1000 {
-					if _, err := io.WriteString(w, tt.event); err != nil {
-						return
-					}
-				}
+			m, _ := stubbed(t, openai.Options{Retry: once}, func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &endless{event: tt.event}}, nil
 			})
 			kind, say, err := fail(t, m, request())
 			if kind != jackline.Unavailable || say != tt.want {
@@ -230,6 +228,20 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// endless is a body that says the same for ever.
+type endless struct{ event, left string }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == "" {
+		e.left = e.event
+	}
+	n := copy(p, e.left)
+	e.left = e.left[n:]
+	return n, nil
+}
+
+func (*endless) Close() error { return nil }
 
 func TestEndlessCalls(t *testing.T) {
 	m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {

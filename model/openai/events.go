@@ -197,6 +197,7 @@ type capped struct {
 	left int64
 }
 
+// Read reads as long as there is something left of the limit.
 func (c *capped) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, fmt.Errorf("%w: over %d bytes", errTooMuch, int64(maxBody))

@@ -29,8 +29,8 @@ const (
 
 // How much of an answer is read. The limits stop what has run away, no honest answer.
 const (
-	maxText  = 8 << 20   // bytes of text, reasoning and arguments in one answer: some two million tokens
-	maxLine  = 32 << 20  // bytes of one event, or of an answer in one piece
+	maxText  = 4 << 20   // bytes of text, reasoning and arguments in one answer: some million tokens
+	maxLine  = 16 << 20  // bytes of one event, or of an answer in one piece
 	maxBody  = 128 << 20 // bytes on the wire of one answer: hundreds of thousands of tokens in frames of their own
 	maxCalls = 64        // calls in one answer; reading stops there as if the limit on tokens had been reached
 

@@ -15,8 +15,8 @@
 //
 // # Failures
 //
-// Errors are *jackline.Error values. Nothing of what an engine writes about a failure, and nothing secret, gets into the
-// sentence for people: it stays, shortened and with keys blotted out, in the cause. A request is sent
+// Errors are *jackline.Error values. Of what an engine writes about a failure only numbers and names of models get into
+// the sentence for people, and nothing secret does: the rest stays, shortened and with keys blotted out, in the cause. A request is sent
 // again, with growing pauses, when the engine is busy, failing or just coming up, but only as long as nothing of an answer
 // was given. [NoTools] and [TooLong] tell two failures apart that a caller can do something about.
 package openai
@@ -49,7 +49,10 @@ type Options struct {
 
 	Window  int  // context size in tokens; 0 assumes DefaultWindow
 	Assumed bool // Window is a guess
-	Native  bool // offer tools through the engine's interface; otherwise none are sent
+
+	// Native offers tools through the engine's interface. Otherwise no tools and no calls are sent, and results
+	// of calls are written as user messages: a wrapper has put into words what the model is to know.
+	Native bool
 
 	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
 	// may repair: cut says that it had to close what was cut off. The default is [StrictArgs]. Empty

@@ -35,7 +35,10 @@ type tooLong struct {
 	cause          error
 }
 
+// Error is what the engine said.
 func (e *tooLong) Error() string { return e.cause.Error() }
+
+// Unwrap gives the cause.
 func (e *tooLong) Unwrap() error { return e.cause }
 
 // TooLong reports whether err says that the request does not fit the model's window, and the numbers of tokens that the
@@ -148,8 +151,9 @@ func (p problem) isNoTools() bool {
 }
 
 func (p problem) isNoModel(status int) bool {
-	return p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no models loaded", "no model loaded",
-		"unknown model", "unknown_model", "no endpoints found for") || namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
+	return p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no models loaded",
+		"no model loaded", "unknown model", "unknown_model", "no endpoints found for") ||
+		namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
 }
 
 // isNoAPI is how LM Studio says, with status 200, that the path is wrong.
@@ -166,8 +170,8 @@ func (p problem) quirk() quirks {
 		return mustAlternate
 	case p.says("tool_choice"):
 		return noToolChoice
-	case p.says("system role not supported", "system role is not supported", "does not support system", "system messages are not supported",
-		"only user and assistant roles"):
+	case p.says("system role not supported", "system role is not supported", "does not support system",
+		"system messages are not supported", "only user and assistant roles"):
 		return noSystem
 	}
 	return 0
@@ -190,9 +194,11 @@ func (m *Model) refused(op string, r refusal) *trouble {
 		return &trouble{err: m.strange(op, r.body)}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden && !p.isTooLong():
 		if m.key == "" {
-			return say(never, jackline.Forbidden, "The engine at %s wants a key: name the environment variable that holds it with --api-key-env.", m.address())
+			return say(never, jackline.Forbidden,
+				"The engine at %s wants a key: name the environment variable that holds it with --api-key-env.", m.address())
 		}
-		return say(never, jackline.Forbidden, "The engine at %s does not accept the key it was given: check the variable that --api-key-env names.", m.address())
+		return say(never, jackline.Forbidden,
+			"The engine at %s does not accept the key it was given: check the variable that --api-key-env names.", m.address())
 	case p.isTooLong() || status == http.StatusRequestEntityTooLarge:
 		prompt, window := p.numbers()
 		cause = &tooLong{prompt: prompt, window: window, cause: cause}
@@ -232,16 +238,19 @@ func (m *Model) failing(status int, p problem, r refusal,
 		t.after = after
 		return t
 	case status == http.StatusServiceUnavailable && p.says("loading model", "model is loading", "loading the model"):
-		return say(loading, jackline.Unavailable, "The engine at %s is still loading its model: try again in a moment.", m.address())
+		return say(loading, jackline.Unavailable,
+			"The engine at %s is still loading its model: try again in a moment.", m.address())
 	case p.says("more system memory", "out of memory", "insufficient memory", "failed to allocate"):
-		return say(never, jackline.Unavailable, "The machine at %s has too little memory for %s: take a smaller model or a smaller window.",
+		return say(never, jackline.Unavailable,
+			"The machine at %s has too little memory for %s: take a smaller model or a smaller window.",
 			m.address(), m.info.Name)
 	case status == http.StatusNotImplemented:
 		return say(never, jackline.Unavailable, "The engine at %s does not know how to do this (status %d).", m.address(), status)
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
 		return say(busy, jackline.Timeout, "The engine at %s took too long (status %d). Try again.", m.address(), status)
 	case status == 0:
-		return say(busy, jackline.Unavailable, "The engine at %s broke off its answer with an error. Its own log says why.", m.address())
+		return say(busy, jackline.Unavailable,
+			"The engine at %s broke off its answer with an error. Its own log says why.", m.address())
 	case status >= http.StatusInternalServerError:
 		t := say(busy, jackline.Unavailable, "The engine at %s failed (status %d). Its own log says why.", m.address(), status)
 		t.after = after
@@ -249,9 +258,11 @@ func (m *Model) failing(status int, p problem, r refusal,
 	case p.says("client sent an http request to an https server", "plain http request was sent to https"):
 		return say(never, jackline.Unavailable, "The engine at %s speaks https: write https:// in --base-url.", m.address())
 	case status < http.StatusBadRequest:
-		return say(never, jackline.Unavailable, "What %s answers (status %d) is no answer of a Chat Completions server. Check --base-url.", m.address(), status)
+		return say(never, jackline.Unavailable,
+			"What %s answers (status %d) is no answer of a Chat Completions server. Check --base-url.", m.address(), status)
 	}
-	return say(never, jackline.Invalid, "The engine at %s refuses the request (status %d). Jackline's log says what it answered.", m.address(), status)
+	return say(never, jackline.Invalid,
+		"The engine at %s refuses the request (status %d). Jackline's log says what it answered.", m.address(), status)
 }
 
 func (m *Model) tryV1() string {
@@ -264,8 +275,8 @@ func (m *Model) tryV1() string {
 var (
 	namedModel = regexp.MustCompile("\\bmodel ['\"`]?[^ ]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist|not exist)")
 
-	windowNumber = regexp.MustCompile(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|context window of|` +
-		`n_ctx: ?|tokens > |configured limit of|maximum number of tokens allowed \(|for model with) ?([0-9][0-9,]*)`)
+	windowNumber = regexp.MustCompile(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|` +
+		`context window of|n_ctx: ?|tokens > |configured limit of|maximum number of tokens allowed \(|for model with) ?([0-9][0-9,]*)`)
 	promptNumber = regexp.MustCompile(`(?:you requested|resulted in|passed|request \(|n_keep: ?|prompt is too long:|keep the first|` +
 		`requested tokens \(|input token count \(|prompt contains|request has|your prompt contains(?: at least)?) ?([0-9][0-9,]*)`)
 )
@@ -290,6 +301,9 @@ func (p problem) numbers() (prompt, window int) {
 func sayTooLong(name string, prompt, window int) string {
 	const help = " Load it with a larger context, or start a new session."
 	switch {
+	case prompt > 0 && prompt < window:
+		return fmt.Sprintf("The request takes %d tokens of the %d that %s is loaded with: too few are left for the answer.",
+			prompt, window, name) + help
 	case prompt > 0 && window > 0:
 		return fmt.Sprintf("The request takes %d tokens, but %s is loaded with room for %d.", prompt, name, window) + help
 	case window > 0:

@@ -229,8 +229,8 @@ func (w *writer) answered(msg model.Message) (id string) {
 	return id
 }
 
-// Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request. The JSON around the
-// messages is not counted: engines replace it by marks of their own.
+// Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
+// not counted. The JSON around messages is left out: engines put marks of their own in its place.
 func (m *Model) Size(r model.Request) int {
 	n := 0
 	for i, b := range r.System {

@@ -66,21 +66,21 @@ func breaks(err error) turn {
 // silent answers with a head and what is given, and then with nothing until the request ends.
 func silent(body string) turn {
 	return func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &hanging{strings.NewReader(body), r.Context()}}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &hanging{strings.NewReader(body), r.Context().Done()}}, nil
 	}
 }
 
 type hanging struct {
-	r   io.Reader
-	ctx context.Context
+	r    io.Reader
+	done <-chan struct{}
 }
 
 func (h *hanging) Read(p []byte) (int, error) {
 	if n, err := h.r.Read(p); err == nil {
 		return n, nil
 	}
-	<-h.ctx.Done()
-	return 0, h.ctx.Err()
+	<-h.done
+	return 0, context.Canceled
 }
 
 func (h *hanging) Close() error { return nil }

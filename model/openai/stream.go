@@ -19,7 +19,7 @@ const opStream = "openai.Stream"
 
 // Stream asks the model. See the package comment for what is repeated and what fails how.
 //
-// An answer with more than maxCalls calls ends there, as if the limit on tokens had been reached.
+// An answer with more than 64 calls ends there, as if the limit on tokens had been reached.
 func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		said := false
@@ -74,10 +74,10 @@ func (m *Model) answer(ctx context.Context, r model.Request, said *bool, yield f
 // An exchange is one attempt: a request, and the answer as far as it goes.
 type exchange struct {
 	m      *Model
-	parent context.Context // the caller's
-	ctx    context.Context // ends with it, and when the engine is silent for too long
-	sent   quirks          // what the request is written without
-	tools  bool            // it offers tools
+	sent   quirks       // what the request is written without
+	tools  bool         // it offers tools
+	left   func() error // the error of the caller's context
+	silent func() bool  // the watch has ended the request
 
 	watch  *watch
 	events *events
@@ -90,8 +90,10 @@ func (m *Model) attempt(parent context.Context, r model.Request, yield func(mode
 	defer cancel(nil)
 	w := &watch{limit: m.firstByte, timer: time.AfterFunc(m.firstByte, func() { cancel(errSilent) })}
 	defer w.timer.Stop()
-	x := &exchange{m: m, parent: parent, ctx: ctx, watch: w, tools: m.info.Native && len(r.Tools) > 0}
-	x.sent = quirks(m.learned.Load())
+	x := &exchange{
+		m: m, sent: quirks(m.learned.Load()), tools: m.info.Native && len(r.Tools) > 0, watch: w,
+		left: parent.Err, silent: func() bool { return context.Cause(ctx) == errSilent },
+	}
 
 	resp, err := m.send(ctx, http.MethodPost, "chat/completions", m.write(r, x.sent))
 	w.timer.Stop()
@@ -135,7 +137,7 @@ func (x *exchange) read() error {
 		return err
 	}
 	for {
-		if err := x.parent.Err(); err != nil {
+		if err := x.left(); err != nil {
 			return err // what is in the buffer is not wanted any more
 		}
 		ev, err := x.events.next()
@@ -159,7 +161,7 @@ func (x *exchange) ended(err error) *trouble {
 	m, a := x.m, x.answer
 	var off *brokenOff
 	switch {
-	case err == errGone || x.parent.Err() != nil:
+	case err == errGone || x.left() != nil:
 		return &trouble{err: err}
 	case err == errEnough:
 		return x.finished(model.Length)
@@ -197,7 +199,7 @@ func (x *exchange) finished(f model.Finish) *trouble {
 // cut is the trouble with an answer that ended before its end.
 func (x *exchange) cut(err error) *trouble {
 	m := x.m
-	if context.Cause(x.ctx) == errSilent {
+	if x.silent() {
 		if x.answer.size == 0 {
 			return m.unreachable(opStream, errSilent)
 		}
@@ -228,9 +230,11 @@ func (m *Model) unnamed(ctx context.Context) error {
 		return err
 	}
 	if len(names) == 0 {
-		return jackline.E(opStream, jackline.NoModel, nil, "No model is named, and the engine at %s has none: fetch one first (with Ollama: \"ollama pull NAME\").", m.address())
+		return jackline.E(opStream, jackline.NoModel, nil,
+			"No model is named, and the engine at %s has none: fetch one first (with Ollama: \"ollama pull NAME\").", m.address())
 	}
-	return jackline.E(opStream, jackline.NoModel, nil, "No model is named: choose one with --model. The engine at %s offers %s.", m.address(), offer(names))
+	return jackline.E(opStream, jackline.NoModel, nil,
+		"No model is named: choose one with --model. The engine at %s offers %s.", m.address(), offer(names))
 }
 
 // missing makes the error for a model that the engine does not know more helpful: it names those that it knows.

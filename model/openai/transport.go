@@ -50,6 +50,7 @@ type guard struct {
 	next   http.RoundTripper
 }
 
+// RoundTrip refuses requests to another origin.
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if got := originOf(r.URL); got != g.origin {
 		return nil, fmt.Errorf("%w: %s://%s", errElsewhere, got.scheme, got.addr)
@@ -120,6 +121,7 @@ type unpacked struct {
 	plain  *gzip.Reader
 }
 
+// Read unpacks.
 func (u *unpacked) Read(p []byte) (int, error) {
 	if u.plain == nil {
 		r, err := gzip.NewReader(u.packed)
@@ -131,6 +133,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return u.plain.Read(p)
 }
 
+// Close closes the packed body.
 func (u *unpacked) Close() error { return u.packed.Close() }
 
 // closeBody ends a response. What closing says is of no use to anybody: all that was wanted has been read.

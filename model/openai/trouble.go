@@ -94,7 +94,8 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 		return say(jackline.Unavailable, "%s sends its visitors to another address. Give that one with --base-url.", m.address())
 	case errors.Is(cause, errSilent):
 		t.again = never
-		return say(jackline.Timeout, "The engine at %s has said nothing for %s. Its own log may say why.", m.address(), inWords(m.firstByte))
+		return say(jackline.Timeout,
+			"The engine at %s has said nothing for %s. Its own log may say why.", m.address(), inWords(m.firstByte))
 	case errors.Is(cause, http.ErrSchemeMismatch):
 		t.again = never
 		return say(jackline.Unavailable, "The engine at %s does not speak https: try http:// in --base-url.", m.address())
@@ -106,10 +107,15 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 		return say(jackline.Unavailable, "The host of %s is not known. Check the address that --base-url gives.", m.address())
 	case errors.Is(cause, syscall.ECONNREFUSED), isDial(cause):
 		t.again = refused
-		return say(jackline.Unavailable, "No engine answers at %s. Start one (\"ollama serve\", or \"llama-server -m MODEL.gguf --port 8080\"), "+
-			"or name another address with --base-url.", m.address())
+		return say(jackline.Unavailable,
+			"No engine answers at %s. Start one (\"ollama serve\", or \"llama-server -m MODEL.gguf --port 8080\"), "+
+				"or name another address with --base-url.", m.address())
+	case errors.Is(cause, context.DeadlineExceeded):
+		t.again = never
+		return say(jackline.Timeout, "The engine at %s does not answer in time. Its own log may say why.", m.address())
 	case isLost(cause):
-		return say(jackline.Unavailable, "The engine at %s dropped the connection before it answered. Its own log may say why.", m.address())
+		return say(jackline.Unavailable,
+			"The engine at %s dropped the connection before it answered. Its own log may say why.", m.address())
 	}
 	t.again = never
 	return say(jackline.Unavailable, "The engine at %s could not be asked.", m.address())
@@ -192,13 +198,16 @@ func (m *Model) excerpt(body []byte) error {
 // strange is the error for an answer that is none.
 func (m *Model) strange(op string, body []byte) error {
 	if begin := strings.TrimSpace(string(body[:min(len(body), 64)])); strings.HasPrefix(begin, "<") {
-		return jackline.E(op, jackline.Unavailable, m.excerpt(body), "%s answers with a web page: a sign-in page or a proxy stands there, "+
-			"or the address is not that of an API. Check --base-url.", m.address())
+		return jackline.E(op, jackline.Unavailable, m.excerpt(body),
+			"%s answers with a web page: a sign-in page or a proxy stands there, "+
+				"or the address is not that of an API. Check --base-url.", m.address())
 	}
 	if len(body) == 0 {
-		return jackline.E(op, jackline.Unavailable, nil, "The engine at %s gave an empty answer. Its own log may say why.", m.address())
+		return jackline.E(op, jackline.Unavailable, nil,
+			"The engine at %s gave an empty answer. Its own log may say why.", m.address())
 	}
-	return jackline.E(op, jackline.Unavailable, m.excerpt(body), "What %s answers is not what a Chat Completions server says. Check --base-url.", m.address())
+	return jackline.E(op, jackline.Unavailable, m.excerpt(body),
+		"What %s answers is not what a Chat Completions server says. Check --base-url.", m.address())
 }
 
 // retryAfterOf is the pause that a response asks for, or 0.

@@ -27,7 +27,7 @@ var closers = []string{
 func (s *scanner) anything(i int) bool {
 	switch s.in.At(i) {
 	case '<':
-		if s.any(i, closers) > 0 || s.any(i, ends) > 0 || s.any(i, openers) > 0 {
+		if s.oneOf(i, closers) > 0 || s.oneOf(i, ends) > 0 || s.oneOf(i, openers) > 0 {
 			return true
 		}
 	case '[':
@@ -48,6 +48,7 @@ func (s *scanner) bareRegion() args.Region {
 		First: "<[",
 		Stop:  func(_ *args.Input, i int) bool { return s.anything(i) },
 		Known: s.named,
+		Items: args.Quoted,
 	}
 }
 
@@ -77,7 +78,7 @@ func bareList(s *scanner, i int) (result, bool) {
 	if !s.fresh || !s.pythonAhead(i) || !s.affordable(i) {
 		return result{}, false
 	}
-	calls, end, closed := s.pythonList(i, s.bareRegion())
+	calls, end, closed := s.pythonList(i, s.bareRegion(), true)
 	if !closed || !s.sure(calls) {
 		s.spent += end - i
 		return result{}, false

@@ -47,9 +47,9 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
-			return s.any(i, closers) > 0 || s.any(i, ends) > 0
+			return s.closing(i, closers) > 0 || s.oneOf(i, ends) > 0
 		case '[':
-			return s.any(i, closers) > 0
+			return s.oneOf(i, closers) > 0
 		}
 		return f.n > 0 && s.stopsAt(i, f)
 	}
@@ -96,7 +96,7 @@ func (s *scanner) body(i int, closers []string, f fence) body {
 func (s *scanner) item(b *body, i int, closers []string, f fence) bool {
 	switch c := s.in.At(i); {
 	case c == '[' && s.pythonAhead(i):
-		calls, end, _ := s.pythonList(i, s.region(closers, f))
+		calls, end, _ := s.pythonList(i, s.region(closers, f), false)
 		if len(calls) == 0 {
 			return false
 		}
@@ -183,7 +183,7 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 
 // alone reports whether a body ends at i.
 func (s *scanner) alone(i int, closers []string) bool {
-	return s.in.At(i) == args.End || s.any(i, closers) > 0 || s.any(i, strays) > 0 || s.any(i, ends) > 0
+	return s.in.At(i) == args.End || s.closing(i, closers) > 0 || s.closing(i, strays) > 0 || s.oneOf(i, ends) > 0
 }
 
 // strays are closing tags that models leave where nothing was opened.
@@ -209,7 +209,7 @@ func (s *scanner) name(i int) int {
 func (s *scanner) swallow(i int, closers []string) int {
 	for {
 		next := s.gap(i)
-		end := max(s.any(next, closers), s.any(next, strays))
+		end := max(s.closing(next, closers), s.closing(next, strays))
 		if end == 0 {
 			return i
 		}

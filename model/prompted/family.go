@@ -22,7 +22,7 @@ type result struct {
 func families() []family {
 	return []family{
 		{"harmony", "<", harmony},
-		{"harmony without its tokens", "ac", strippedHarmony},
+		{"harmony without its tokens", "act", strippedHarmony},
 		{"call tokens of DeepSeek, Kimi and Step", "<", tokens},
 		{"Kimi K3", "<", kimi3},
 		{"Gemma", "<", gemma},
@@ -66,7 +66,7 @@ func (s *scanner) unusable(j int, b body, closers []string) (result, bool) {
 	case s.first && b.value:
 		return result{bad: true, end: b.end}, true
 	case s.first && len(closers) > 0:
-		if _, _, ok := s.find(closers[0], closers[0][0], j, func(i int) int { return s.any(i, closers) }); ok {
+		if _, _, ok := s.find(closers[0], closers[0][0], j, func(i int) int { return s.closing(i, closers) }); ok {
 			return result{bad: true, end: j}, true
 		}
 	}

@@ -37,7 +37,7 @@ func (s *scanner) toolCode(f fence) {
 		r.calls = append(r.calls, w...)
 		r.end = end
 	}
-	if len(r.calls) == 0 {
+	if c := s.in.At(s.gap(f.body)); len(r.calls) == 0 && (c == '{' || c == '[' || c == '<') {
 		b := s.body(f.body, nil, f)
 		r.calls, r.end = b.calls, max(b.end, r.end)
 	}
@@ -87,14 +87,16 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 	start := i
 	for c := s.in.At(i); c == '{' || c == '['; c = s.in.At(i) {
 		if c == '[' && s.pythonAhead(i) {
-			calls, end, closed := s.pythonList(i, s.region(nil, f))
+			calls, end, closed := s.pythonList(i, s.region(nil, f), true)
 			if !closed {
 				return r, false
 			}
 			r.calls = append(r.calls, calls...)
 			r.end = end
 		} else {
-			found, ok := s.value(i, s.region(nil, f))
+			region := s.region(nil, f)
+			region.Items = args.Nested
+			found, ok := s.value(i, region)
 			if !ok {
 				return r, false
 			}

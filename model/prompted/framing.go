@@ -26,8 +26,8 @@ var invented = []string{
 	"<|user|>", "<|system|>", "<|observation|>", "<|tool|>",
 }
 
-// any returns the end of the first of the words that stands at i, or 0.
-func (s *scanner) any(i int, words []string) int {
+// oneOf returns the end of the first of the words that stands at i, or 0.
+func (s *scanner) oneOf(i int, words []string) int {
 	for _, word := range words {
 		if s.in.Has(i, word) {
 			return i + len(word)
@@ -40,7 +40,7 @@ func (s *scanner) any(i int, words []string) int {
 func (s *scanner) framing() bool {
 	switch s.in.At(s.i) {
 	case '<':
-		if end := s.any(s.i, framing); end > 0 {
+		if end := s.oneOf(s.i, framing); end > 0 {
 			s.drop(end)
 			return true
 		}
@@ -96,7 +96,7 @@ func (s *scanner) result() bool {
 	}
 	switch s.in.At(s.i) {
 	case '<', '[':
-		s.ended = s.any(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
+		s.ended = s.oneOf(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
 	case 'O':
 		s.ended = s.first && s.in.Has(s.i, "Observation:")
 	}

@@ -1,8 +1,12 @@
 package prompted
 
 import (
+	"bytes"
+	"encoding/json"
 	"hash/maphash"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +31,17 @@ func FuzzRead(f *testing.F) {
 		if t.Text != nil {
 			f.Add(*t.Text)
 		}
+	}
+	rules, err := os.ReadFile(filepath.Join("testdata", "rules.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(rules) {
+		var r rule
+		if err := json.Unmarshal(line, &r); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(r.Text)
 	}
 	catalog := everything(f, c)
 	seed := maphash.MakeSeed()

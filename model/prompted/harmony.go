@@ -114,7 +114,7 @@ func (s *scanner) addressed(to string, i int) (result, bool) {
 			return result{calls: []written{w}, end: s.swallow(s.between(found.End), closers[:1])}, true
 		}
 	}
-	if end := s.any(next, closers[:1]); end > 0 && s.catalog.known(to) {
+	if end := s.oneOf(next, closers[:1]); end > 0 && s.catalog.known(to) {
 		return result{calls: []written{w}, end: end}, true
 	}
 	return s.unusable(next, body{end: next}, closers[:3])
@@ -124,14 +124,11 @@ const stripped = "assistantcommentary to=functions."
 
 // strippedHarmony reads a message to a tool whose tokens a server has taken out.
 func strippedHarmony(s *scanner, i int) (result, bool) {
-	const commentary = "commentary to=functions."
-	var start int
-	switch {
-	case s.in.Has(i, stripped):
-		start = i + len(stripped)
-	case s.first && s.in.Has(i, commentary):
-		start = i + len(commentary)
-	default:
+	start := s.oneOf(i, []string{stripped})
+	if start == 0 && s.first {
+		start = s.oneOf(i, []string{"commentary to=functions.", "to=functions."})
+	}
+	if start == 0 {
 		return result{}, false
 	}
 	end := s.name(start)

@@ -14,8 +14,8 @@ func (s *scanner) pythonAhead(i int) bool {
 	return end > i && s.in.At(end) == '('
 }
 
-// pythonList reads [name(…), name(…)].
-func (s *scanner) pythonList(i int, region args.Region) (calls []written, end int, closed bool) {
+// pythonList reads [name(…), name(…)]. Known says that only tools may be called in it.
+func (s *scanner) pythonList(i int, region args.Region, known bool) (calls []written, end int, closed bool) {
 	end = i + 1
 	for {
 		i = s.in.Skip(end)
@@ -25,6 +25,9 @@ func (s *scanner) pythonList(i int, region args.Region) (calls []written, end in
 			continue
 		case ']':
 			return calls, i + 1, true
+		}
+		if known && !s.catalog.known(s.in.Slice(i, s.name(i))) {
+			return calls, end, false
 		}
 		w, next, ok := s.python(i, region)
 		if !ok {
@@ -43,7 +46,7 @@ func (s *scanner) python(i int, region args.Region) (w written, end int, ok bool
 	}
 	w = written{name: s.in.Slice(i, end), given: true}
 	s.announce(w.name)
-	region.Call = true
+	region.Call, region.Items = true, args.Anything
 	named, listed := &args.Object{}, []any{}
 	for end++; ; {
 		end = s.in.Skip(end)
@@ -129,7 +132,7 @@ func (s *scanner) statement(i int, region args.Region) ([]written, int, bool) {
 		return nil, i, s.in.At(i) != args.End
 	}
 	if s.in.At(i) == '[' && s.pythonAhead(i) {
-		calls, end, _ := s.pythonList(i, region)
+		calls, end, _ := s.pythonList(i, region, false)
 		return calls, end, len(calls) > 0
 	}
 	if key, start := s.keyword(i); key != "" {
@@ -142,8 +145,9 @@ func (s *scanner) statement(i int, region args.Region) ([]written, int, bool) {
 	}
 	if s.in.Has(i, "print(") && !s.catalog.known("print") {
 		calls, end, ok := s.statement(s.in.Skip(i+len("print(")), region)
-		if !ok {
-			return nil, 0, false
+		if !ok { // it prints something else
+			_, end, ok = s.python(i, region)
+			return nil, end, ok
 		}
 		end = s.in.Skip(end)
 		for s.in.At(end) == ')' {

@@ -81,7 +81,10 @@ func (s *scanner) actionInput(w *written, i int) int {
 		end++
 	}
 	line := args.Trim(s.in.Slice(start, end))
+	if line == "" {
+		w.cut = s.in.At(end) == args.End
+		return end
+	}
 	w.args = args.Word(line)
-	w.cut = s.in.At(end) == args.End && line == ""
 	return end
 }

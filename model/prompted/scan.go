@@ -74,7 +74,7 @@ func (s *scanner) reading() Reading {
 // of the bytes that can begin something.
 func (s *scanner) step() {
 	j, known := s.i, s.in.Bytes()
-	for j < len(known) && !special[known[j]] {
+	for j < len(known) && !s.begins(known, j) {
 		j++
 	}
 	if j > s.i {
@@ -102,11 +102,28 @@ func (s *scanner) tagLike(i int) bool {
 	return letter(c) || c == '/' || c == '|' || c >= 0x80
 }
 
+// begins reports whether something may begin at i.
+func (s *scanner) begins(text []byte, i int) bool {
+	switch special[text[i]] {
+	case always:
+		return true
+	case word:
+		return i == 0 || !letter(int(text[i-1]))
+	}
+	return false
+}
+
+// The places where a byte can begin something.
+const (
+	always = iota + 1
+	word   // where a word begins
+)
+
 // special are the bytes that can begin something.
-var special = [256]bool{
-	'<': true, '[': true, '{': true, ']': true, '`': true, '~': true, '&': true, '>': true,
-	'A': true, 'O': true, 'a': true, 'c': true, 'f': true,
-	0xE2: true, // of ◁
+var special = [256]int8{
+	'<': always, '[': always, '{': always, ']': always, '`': always, '~': always, '&': always, '>': always,
+	'a': always, 0xE2: always, // of ◁
+	'A': word, 'O': word, 'c': word, 'f': word, 't': word,
 }
 
 // text lets the text up to j stand as an ordinary answer.
@@ -127,7 +144,14 @@ func (s *scanner) place(j int) {
 		s.first, s.fresh, s.indent = true, true, 0
 		k += n + 1
 	}
-	s.indent += j - k
+	for _, c := range s.in.Bytes()[k:j] {
+		switch c {
+		case ' ':
+			s.indent++
+		case '\t':
+			s.indent += 4
+		}
+	}
 	if s.fresh && !s.blank(k, j) {
 		s.first, s.fresh = false, false
 	}

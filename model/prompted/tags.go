@@ -11,6 +11,7 @@ type openTag struct {
 	name  string // as in tagNames
 	value string // the name that it gives: of the tool or the parameter
 	text  bool   // string="true"
+	empty bool   // it closes itself
 	end   int
 }
 
@@ -46,7 +47,7 @@ func (s *scanner) bars(i int) int {
 	return i
 }
 
-// open reads the opening tag at i if its name is one of names.
+// openTag reads the opening tag at i if its name is one of names.
 func (s *scanner) openTag(i int, names ...string) (openTag, bool) {
 	if s.in.At(i) != '<' {
 		return openTag{}, false
@@ -88,6 +89,7 @@ func (s *scanner) attributes(i int) (openTag, bool) {
 			t.end = i + 1
 			return t, t.value != ""
 		case '/':
+			t.empty = true
 			i++
 			continue
 		}
@@ -139,6 +141,25 @@ func (s *scanner) attribute(i int) (value string, end int, ok bool) {
 
 func unquote(text string) string { return strings.Trim(args.Trim(text), `"'`) }
 
+// closing returns the end of the first of the closing markers that stands at i, or 0. Tags
+// among them may have a namespace.
+func (s *scanner) closing(i int, words []string) int {
+	if end := s.oneOf(i, words); end > 0 || s.in.At(i) != '<' {
+		return end
+	}
+	if c := s.in.At(i + 1); c != '/' && c != '|' && c < 0x80 {
+		return 0
+	}
+	for _, word := range words {
+		if name, ok := strings.CutPrefix(word, "</"); ok {
+			if end := s.closeTag(i, strings.TrimSuffix(name, ">")); end > 0 {
+				return end
+			}
+		}
+	}
+	return 0
+}
+
 // closeTag returns the end of the closing tag at i if its name is one of names, or 0.
 func (s *scanner) closeTag(i int, names ...string) int {
 	if s.in.At(i) != '<' {
@@ -166,6 +187,9 @@ func (s *scanner) function(i int) (w written, end int, ok bool) {
 	}
 	s.announce(t.value)
 	w = written{name: t.value, given: true}
+	if t.empty {
+		return w, t.end, true
+	}
 	p := s.parameters(t)
 	if !p.any {
 		next := s.gap(t.end)
@@ -177,12 +201,21 @@ func (s *scanner) function(i int) (w written, end int, ok bool) {
 			}
 			return w, 0, false
 		}
-		if s.in.At(next) != '<' { // the output ends, or it goes on in words
+		if !s.endsBody(next) { // the output ends, or it goes on in words
 			return w, 0, false
 		}
 	}
 	w.args, w.cut = p.object, p.cut
 	return w, p.end, true
+}
+
+// endsBody reports whether a tag at i shows that the function before it had no parameters.
+func (s *scanner) endsBody(i int) bool {
+	if _, ok := s.openTag(i, "function", "invoke"); ok {
+		return true
+	}
+	return s.oneOf(i, closers) > 0 || s.oneOf(i, ends) > 0 ||
+		s.closeTag(i, "tool_call", "tool_calls", "function_calls") > 0
 }
 
 // afterFunction skips the closing tag of a function.
@@ -192,216 +225,4 @@ func (s *scanner) afterFunction(i int) int {
 		return end
 	}
 	return i
-}
-
-// parameters are those of one call.
-type parameters struct {
-	object *args.Object
-	schema *args.Schema // nil when the tool is not known
-	any    bool
-	cut    bool
-	end    int
-}
-
-// parameters reads the parameters behind the tag of a function.
-func (s *scanner) parameters(function openTag) parameters {
-	p := parameters{object: &args.Object{}, schema: s.catalog.Schema(function.value), end: function.end}
-	for {
-		i := s.gap(p.end)
-		if end := s.closeTag(i, "function", "invoke"); end > 0 {
-			p.any, p.end = true, end
-			return p
-		}
-		if end := s.closeTag(i, "parameter", "param"); end > 0 { // one too many
-			p.end = end
-			continue
-		}
-		t, child, ok := s.parameter(i, p.schema)
-		if !ok {
-			if p.any && s.in.At(i) != '<' && s.in.At(i) != args.End {
-				if next, _, ok := s.find("<", '<', i, func(i int) int { return i + 1 }); ok { // a few words between
-					p.end = next
-					continue
-				}
-			}
-			p.cut = p.cut || p.any && s.in.At(i) == args.End
-			return p
-		}
-		v := s.parameterValue(t, child, p)
-		p.object.Set(t.value, v.read(p.schema.Field(t.value), t.text))
-		p.any, p.cut, p.end = true, p.cut || v.cut, v.end
-	}
-}
-
-// parameter recognises the tag of a parameter at i. Child says that the parameter's own name is
-// the tag's.
-func (s *scanner) parameter(i int, schema *args.Schema) (t openTag, child, ok bool) {
-	if t, ok := s.openTag(i, "parameter", "param"); ok {
-		return t, false, true
-	}
-	if s.in.At(i) != '<' || schema == nil {
-		return t, false, false
-	}
-	end := s.name(i + 1)
-	if s.in.At(end) != '>' {
-		return t, false, false
-	}
-	name := s.in.Slice(i+1, end)
-	if schema.Field(name) == nil && (name != "arguments" && name != "parameters") {
-		return t, false, false
-	}
-	return openTag{name: name, value: name, end: end + 1}, true, true
-}
-
-// rawValue is the text of a parameter.
-type rawValue struct {
-	text   string
-	closed bool
-	cut    bool // it ran into the end of the output
-	end    int
-}
-
-// parameterValue reads the value behind the tag of a parameter. Its own closer ends it, whatever
-// stands in between, unless what stands there shows that the closer belongs to another one.
-func (s *scanner) parameterValue(t openTag, child bool, p parameters) rawValue {
-	i := t.end
-	if s.in.Has(i, "<![CDATA[") {
-		if at, end, ok := s.find("]]>", ']', i, func(i int) int { return s.any(i, []string{"]]>"}) }); ok {
-			next := s.in.Skip(end)
-			if after := s.closeTag(next, "parameter", "param", t.name); after > 0 {
-				end = after
-			}
-			return rawValue{text: s.in.Slice(i+len("<![CDATA["), at), closed: true, end: end}
-		}
-	}
-	names := []string{"parameter", "param"}
-	if child {
-		names = []string{t.name}
-	}
-	at, end, ok := s.find("</"+names[0], '<', i, func(i int) int { return s.closeTag(i, names...) })
-	limit := args.End
-	if ok {
-		limit = at
-	}
-	stop, stopped := s.parameterEnd(i, limit, t.value, p, ok)
-	switch {
-	case stopped:
-		return rawValue{text: s.in.Slice(i, stop), end: stop}
-	case ok:
-		return rawValue{text: s.in.Slice(i, at), closed: true, end: end}
-	}
-	return rawValue{text: s.in.Slice(i, s.in.Known()), cut: true, end: s.in.Known()}
-}
-
-// parameterEnd looks for what ends the value at i without closing it, up to limit: the next
-// parameter, or the end of the function. With a closer to come both may as well be data, and
-// must look like the real thing.
-func (s *scanner) parameterEnd(i, limit int, key string, p parameters, closer bool) (int, bool) {
-	for from := i; ; {
-		at, end, ok := s.find("parameter or function", '<', from, func(i int) int { return s.boundary(i, p.schema) })
-		if !ok || limit != args.End && at >= limit {
-			return 0, false
-		}
-		if !closer {
-			return at, true
-		}
-		if next, _, ok := s.parameter(at, p.schema); ok {
-			_, given := p.object.Get(next.value)
-			if !given && next.value != key && p.schema != nil && p.schema.Field(next.value) != nil && s.lineStart(at) {
-				return at, true
-			}
-		} else if s.endsFunction(at, end) {
-			return at, true
-		}
-		from = end
-	}
-}
-
-// boundary returns the end of a tag at i that may end a value, or 0.
-func (s *scanner) boundary(i int, schema *args.Schema) int {
-	if t, ok := s.openTag(i, "parameter", "param"); ok {
-		return t.end
-	}
-	if end := s.closeTag(i, "function", "invoke", "tool_call", "function_calls", "tool_calls"); end > 0 {
-		return end
-	}
-	if end := s.any(i, ends); end > 0 {
-		return end
-	}
-	if t, ok := s.openTag(i, "function", "invoke"); ok && s.catalog.known(t.value) && s.lineStart(i) {
-		return t.end
-	}
-	return 0
-}
-
-// endsFunction reports whether the tag from i to end closes a function for good: nothing but
-// other calls or the end comes after it.
-func (s *scanner) endsFunction(i, end int) bool {
-	if s.closeTag(i, "function", "invoke") == 0 {
-		return false
-	}
-	next := s.gap(end)
-	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.any(next, ends) > 0 {
-		return true
-	}
-	t, ok := s.openTag(next, "function", "invoke")
-	return ok && s.catalog.known(t.value)
-}
-
-// lineStart reports whether nothing but blanks stands before i on its line.
-func (s *scanner) lineStart(i int) bool {
-	for i--; i >= 0; i-- {
-		switch s.in.At(i) {
-		case '\n':
-			return true
-		case ' ', '\t', '\r':
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// read gives the text of a parameter its meaning. Text says that it is meant literally.
-func (v rawValue) read(schema *args.Schema, text bool) any {
-	raw := strings.ReplaceAll(v.text, sentinel, "")
-	if v.closed {
-		raw = chop(raw)
-	} else {
-		raw = args.Trim(raw)
-	}
-	if (strings.Contains(raw, "&lt;") || strings.Contains(raw, "&gt;")) && !strings.ContainsAny(raw, "<>") {
-		raw = unescape(raw)
-	}
-	if text || schema != nil && schema.Type() == "string" {
-		return raw
-	}
-	trimmed := args.Trim(raw)
-	if trimmed == "" {
-		return raw
-	}
-	switch trimmed[0] {
-	case '{', '[', '"':
-		if f, ok := args.ReadText(trimmed); ok && (f.Whole() || trimmed[0] == '{') {
-			return f.Value
-		}
-		return raw
-	}
-	if w := args.Word(trimmed); w != trimmed {
-		return w
-	}
-	return raw
-}
-
-// chop takes one line end off each end of a value, and nothing else.
-func chop(text string) string {
-	if rest, ok := strings.CutPrefix(text, "\r\n"); ok {
-		text = rest
-	} else {
-		text = strings.TrimPrefix(text, "\n")
-	}
-	if rest, ok := strings.CutSuffix(text, "\r\n"); ok {
-		return rest
-	}
-	return strings.TrimSuffix(text, "\n")
 }

@@ -1,8 +1,6 @@
 package prompted
 
 import (
-	"strings"
-
 	"github.com/jackline-ai/jackline/args"
 )
 
@@ -57,12 +55,13 @@ func wrappers(s *scanner, i int) (result, bool) {
 
 // opensWith returns the end of the opening marker of w at i, or 0.
 func (s *scanner) opensWith(i int, w wrapper) int {
-	if !w.tags {
-		return s.any(i, []string{w.open})
+	if s.in.Has(i, w.open) {
+		return i + len(w.open)
 	}
-	k := s.namespace(i + 1)
-	if s.in.Has(k, w.open[1:]) {
-		return k + len(w.open) - 1
+	if w.tags {
+		if k := s.namespace(i + 1); s.in.Has(k, w.open[1:]) {
+			return k + len(w.open) - 1
+		}
 	}
 	return 0
 }
@@ -71,7 +70,7 @@ func (s *scanner) opensWith(i int, w wrapper) int {
 func (s *scanner) wrapped(i int, w wrapper) (result, bool) {
 	start := s.gap(i)
 	for { // the opening marker, or another one, over again
-		end := max(s.any(start, w.skip), s.opensWith(start, w))
+		end := max(s.oneOf(start, w.skip), s.opensWith(start, w))
 		if end == 0 {
 			break
 		}
@@ -131,7 +130,7 @@ func (s *scanner) quoted(i int, w wrapper) (result, bool) {
 	if !s.in.Has(s.in.Skip(i+1), "&quot;") && !s.in.Has(s.in.Skip(i+1), "{&quot;") {
 		return result{}, false
 	}
-	at, end, ok := s.find(w.close[0], '<', i, func(i int) int { return s.any(i, w.close) })
+	at, end, ok := s.find(w.close[0], w.close[0][0], i, func(i int) int { return s.closing(i, w.close) })
 	if !ok {
 		at = s.in.Known()
 		end = at
@@ -191,6 +190,7 @@ func functionModel(s *scanner, i int) (result, bool) {
 		return s.wrapped(start+len(name), wrapper{open: name, close: closers})
 	}
 	w := written{name: s.in.Slice(next, end)}
+	bare := end
 	end = s.swallow(end, closers)
 	if next = s.gap(end); s.in.Has(next, values) {
 		f, ok := s.value(next+len(values), s.region(closers, fence{}))
@@ -199,95 +199,7 @@ func functionModel(s *scanner, i int) (result, bool) {
 			end = f.End
 		}
 	} else {
-		w.cut = s.in.At(next) == args.End
+		w.cut = end == bare
 	}
 	return result{calls: []written{w}, end: s.swallow(end, closers)}, true
-}
-
-// glm reads GLM's keys and values behind a tool's name; the first key stands at i.
-func (s *scanner) glm(name string, i int) (written, int, bool) {
-	s.announce(name)
-	schema := s.catalog.Schema(name)
-	w := written{name: name, given: true}
-	o := &args.Object{}
-	end := i
-	for {
-		i = s.gap(end)
-		key, next, ok := s.glmKey(i, end > i || o.Len() == 0)
-		if !ok {
-			break
-		}
-		v := s.glmValue(next)
-		o.Set(key, v.read(schema.Field(key), false))
-		w.cut = w.cut || v.cut
-		end = v.end
-	}
-	w.args = o
-	w.cut = w.cut || s.in.At(s.gap(end)) == args.End
-	return w, end, true
-}
-
-// glmKey reads a key, however often its tags are repeated. Bare says that the opening one
-// may be missing.
-func (s *scanner) glmKey(i int, bare bool) (string, int, bool) {
-	start := s.skipAll(i, "<arg_key>")
-	if start == i && !bare {
-		return "", 0, false
-	}
-	end := start
-	for c := s.in.At(end); c != '<' && c != args.End; c = s.in.At(end) {
-		if end-start > longestName {
-			return "", 0, false
-		}
-		end++
-	}
-	key := args.Trim(s.in.Slice(start, end))
-	if key == "" || start == i && !s.in.Has(end, "</arg_key>") {
-		return "", 0, false
-	}
-	return key, s.skipAll(end, "</arg_key>"), true
-}
-
-// skipAll skips any number of the same tag, with blanks between them.
-func (s *scanner) skipAll(i int, tag string) int {
-	for {
-		next := s.in.Skip(i)
-		if !s.in.Has(next, tag) {
-			return i
-		}
-		i = next + len(tag)
-	}
-}
-
-// glmValue reads the value behind a key.
-func (s *scanner) glmValue(i int) rawValue {
-	start := i
-	if next := s.in.Skip(i); s.in.Has(next, "<arg_value>") {
-		start = next + len("<arg_value>")
-	}
-	const closer = "</arg_value>"
-	at, end, ok := s.find(closer, '<', start, func(i int) int { return s.any(i, []string{closer}) })
-	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return s.any(i, glmEnds) })
-	switch {
-	case ok && (!stopped || at < stop || s.in.Has(stop, "</tool_call>") && !s.lineStart(stop)):
-		return rawValue{text: s.in.Slice(start, at), closed: true, end: s.skipAll(end, closer)}
-	case stopped:
-		return rawValue{text: s.in.Slice(start, stop), end: stop}
-	case ok:
-		return rawValue{text: s.in.Slice(start, at), closed: true, end: end}
-	}
-	return rawValue{text: s.in.Slice(start, s.in.Known()), cut: true, end: s.in.Known()}
-}
-
-// glmEnds end a value that was not closed.
-var glmEnds = append([]string{"<arg_key>", "</tool_call>"}, ends...)
-
-// splitName takes apart a tool's name and the key that ran into it.
-func (s *scanner) splitName(text string) (tool, key string, ok bool) {
-	for n := len(text) - 1; n > 0; n-- {
-		if schema := s.catalog.Schema(text[:n]); schema != nil && schema.Field(text[n:]) != nil {
-			return text[:n], strings.Clone(text[n:]), true
-		}
-	}
-	return "", "", false
 }

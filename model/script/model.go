@@ -69,9 +69,9 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 			yield(model.Chunk{}, err)
 			return
 		}
-		s := stage{ctx: ctx, yield: yield}
+		s := stage{yield: yield}
 		for step := range a.Steps(m.info.Native) {
-			if !s.play(step) {
+			if !s.play(ctx, step) {
 				return
 			}
 		}
@@ -80,7 +80,6 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 
 // A stage is one answer being played.
 type stage struct {
-	ctx     context.Context
 	yield   func(model.Chunk, error) bool
 	calls   int
 	garbled bool
@@ -88,8 +87,8 @@ type stage struct {
 }
 
 // play does one step and reports whether the answer goes on.
-func (s *stage) play(step Step) bool {
-	if err := s.ctx.Err(); err != nil {
+func (s *stage) play(ctx context.Context, step Step) bool {
+	if err := ctx.Err(); err != nil {
 		return s.fail(err)
 	}
 	switch {
@@ -112,8 +111,8 @@ func (s *stage) play(step Step) bool {
 	case step.Cut:
 		return s.fail(jackline.E("script.Stream", jackline.Unavailable, errCut, "The script broke off in the middle of its answer."))
 	case step.Wait:
-		<-s.ctx.Done()
-		return s.fail(s.ctx.Err())
+		<-ctx.Done()
+		return s.fail(ctx.Err())
 	}
 	return s.end(step.Finish)
 }

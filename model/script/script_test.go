@@ -3,6 +3,7 @@ package script_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -285,4 +286,34 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func Example() {
+	s, err := script.Parse("demo", []byte(`# one step with a call, and the answer
+=== 1
+I look.
+--- call file_read {"path": "notes.txt"}
+=== 2
+Buy milk.
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := script.New(s, script.Options{Native: true})
+	for range 2 {
+		for c := range m.Stream(context.Background(), model.Request{}) {
+			switch {
+			case c.Text != "":
+				fmt.Printf("%q ", c.Text)
+			case c.Call != nil:
+				fmt.Printf("%s(%s) ", c.Call.Name, c.Call.Args)
+			case c.Finish != "":
+				fmt.Println(c.Finish)
+			}
+		}
+	}
+	// Output:
+	// "I " "look." file_read({"path":"notes.txt"}) tool_calls
+	// "Buy " "milk." stop
 }

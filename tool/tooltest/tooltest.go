@@ -35,12 +35,18 @@ type Bench struct {
 // wait for a person.
 func New(t testing.TB, tools ...tool.Tool) *Bench {
 	t.Helper()
+	return NewOn(t, NewLog(), tools...)
+}
+
+// NewOn is New over a log that the tools may know too.
+func NewOn(t testing.TB, log *Log, tools ...tool.Tool) *Bench {
+	t.Helper()
 	set, err := tool.NewSet(tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &Bench{
-		Tools: set, Log: NewLog(), Judge: &Judge{Verdict: jackline.Allow},
+		Tools: set, Log: log, Judge: &Judge{Verdict: jackline.Allow},
 		Session: jackline.Session{ID: jackline.NewID[jackline.SessionID]("s_"), Owner: jackline.Local},
 	}
 	b.Desk = &Desk{Log: b.Log}

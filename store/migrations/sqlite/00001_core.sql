@@ -112,7 +112,7 @@ CREATE TABLE approvals (
   sealed  BLOB    NOT NULL
 );
 CREATE INDEX approvals_session ON approvals (session, num);
-CREATE INDEX approvals_open ON approvals (expires) WHERE state = 'pending';
+CREATE INDEX approvals_open ON approvals (session) WHERE state = 'pending';
 
 CREATE TABLE grants (
   num      INTEGER PRIMARY KEY,

@@ -51,7 +51,7 @@ export interface NoteItem {
 }
 
 export interface ListItem {
-  t: 'plan' | 'todo'
+  t: 'plan' | 'tasks'
   steps: PlanStep[]
 }
 
@@ -292,7 +292,7 @@ function note(turn: TurnView, n: Partial<NoteItem> & { kind: NoteItem['kind'] },
 }
 
 /** Puts a plan or list where its first version stood in this turn. */
-function listed(turn: TurnView, kind: 'plan' | 'todo', steps: PlanStep[]): TurnView {
+function listed(turn: TurnView, kind: 'plan' | 'tasks', steps: PlanStep[]): TurnView {
   const items = turn.items.slice()
   const at = items.findIndex((i) => i.t === kind)
   if (at >= 0) items[at] = { t: kind, steps }
@@ -432,7 +432,7 @@ function apply(state: Chat, event: Event): Chat {
     case 'plan.update':
       return { ...withTurn(state, event, (turn) => listed(turn, 'plan', list(d.steps))), plan: list(d.steps) }
     case 'todo.update':
-      return { ...withTurn(state, event, (turn) => listed(turn, 'todo', list(d.items))), todo: list(d.items) }
+      return { ...withTurn(state, event, (turn) => listed(turn, 'tasks', list(d.items))), todo: list(d.items) }
 
     case 'queue.changed':
       return { ...state, queue: list(d.turns) }

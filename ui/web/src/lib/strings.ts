@@ -175,7 +175,7 @@ export const t = {
     group: (kinds: Record<string, number>) => {
       const parts: string[] = []
       if (kinds.read) parts.push(`Read ${n(kinds.read, 'item', 'items')}`)
-      if (kinds.search) parts.push(`${parts.length ? 's' : 'S'}earched ${n(kinds.search, 'time', 'times')}`)
+      if (kinds.search) parts.push(n(kinds.search, 'search', 'searches'))
       return parts.join(', ')
     },
     empty: 'no output',
@@ -274,6 +274,7 @@ export const t = {
     rule: (r: string) => `rule ${r}`,
     asked: 'Asked by',
     asker: (step: number) => (step > 0 ? `this chat, step ${step}` : 'this chat'),
+    askerChild: (step: number) => (step > 0 ? `a sub-agent of this chat, step ${step}` : 'a sub-agent of this chat'),
     askerApi: 'a request over the API',
     undo: 'Undo',
     undoNone: 'Nothing is known about undoing this.',
@@ -411,7 +412,7 @@ export const t = {
     onAsk: 'What an ask becomes when nobody is there',
     onAskValues: { deny: 'Denied, the run goes on', fail: 'The run ends', wait: 'The run waits' } as Record<OnAsk, string>,
     disabled: 'Switched-off tools',
-    disabledHelp: 'One name or glob a line.',
+    disabledHelp: 'One name or wildcard pattern a line.',
     tools: (on: number, all: number) => `${on} of ${all} tools are on`,
     toolOff: 'not available',
     fixed: 'fixed by flag or environment',

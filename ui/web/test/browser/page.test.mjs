@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const keep = (o) => (opened.push(o), o)
 const enter = async (o) => keep(await signedIn(browser, fake, o))
-const button = (page, name) => page.getByRole('button', { name })
+const button = (page, name) => page.getByRole('button', { name, exact: typeof name === 'string' })
 const allow = (page) => button(page, /^Allow once/)
 const status = async (locator, want) => {
   for (let i = 0; i < 80; i++) {
@@ -107,8 +107,8 @@ describe('a turn', () => {
     await page.getByText('5.2k in · 312 out · 4.1k cached').waitFor()
     assert.equal(await page.getByRole('log').getAttribute('aria-busy'), 'false')
     assert.match(await page.title(), /^Make the menu sticky/)
-    await button(page, /Read 2 items, searched 1 time/).click()
-    await button(page, /Search “sticky”/).click()
+    await button(page, /Read 2 items, 1 search/).click()
+    await button(page, /^Search: /).click()
     await page.getByRole('cell', { name: 'main.css' }).waitFor()
     await button(page, /Run npm test/).click()
     await page.getByText('ℹ pass 3').waitFor()
@@ -149,7 +149,7 @@ describe('a turn', () => {
   it('offers to continue at the step limit', async () => {
     const { page } = await enter()
     await prompt(page, 'limit')
-    await page.getByText('the limit of 6 steps was reached').waitFor()
+    await page.getByRole('log').getByText('the limit of 6 steps was reached').waitFor()
     await button(page, 'Continue').click()
     await allow(page).waitFor()
     assert.ok(fake.log.some((l) => l.body.continue && l.body.onAsk === 'wait'))
@@ -278,6 +278,22 @@ describe('the card', () => {
     await button(page, 'Current ones').waitFor()
     assert.match(page.url(), new RegExp(other.id))
   })
+  it('of nobody’s chat is answered in a window of its own', async () => {
+    fake.approvals.set('a_api', {
+      id: 'a_api', kind: 'call', session: '', step: 0, call: 'c_api', tool: 'demo_run', title: 'Run make', args: { command: 'make' }, effects: ['exec'],
+      touches: null, view: { shape: 'terminal', text: 'make' }, risk: 'medium', why: 'Commands are asked for.', rule: 'mode', scopes: ['once'],
+      folder: '/home/demo/site', created: new Date().toISOString(), expires: new Date(Date.now() + 60_000).toISOString(), state: 'pending',
+    })
+    const { page } = await enter()
+    await button(page, /Run make/).click()
+    const box = page.getByRole('dialog')
+    await box.getByText('a request over the API').waitFor()
+    await box.getByText(/expires in \d/).waitFor()
+    await axeCheck(page, 'a card in a window')
+    await box.getByRole('button', { name: /^Allow once/ }).click()
+    await status(() => fake.approvals.get('a_api').state, (s) => s === 'approved')
+    await status(() => box.count(), (n) => n === 0)
+  })
   it('with questions takes several choices, own words, and a no', async () => {
     const { page } = await enter()
     await prompt(page, 'questions')
@@ -306,7 +322,7 @@ describe('while it runs', () => {
     const text = await page.getByRole('log').innerText()
     for (let i = 1; i < 30; i++) assert.equal(text.split(`Number ${i} of`).length, 2, `Number ${i} is there once`)
     await button(page, 'Stop').click()
-    await page.getByText('Stopped: stopped by you').waitFor()
+    await page.getByRole('log').getByText('Stopped: stopped by you').waitFor()
   })
   it('a broken line is mended, and nothing is there twice', async () => {
     const { page } = await enter()
@@ -323,7 +339,7 @@ describe('while it runs', () => {
     for (let i = 1; i < 60; i++) assert.equal(text.split(`Number ${i} of`).length, 2, `Number ${i} is there once`)
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'kept words')
     await button(page, 'Stop').click()
-    await page.getByText('Stopped: stopped by you').waitFor()
+    await page.getByRole('log').getByText('Stopped: stopped by you').waitFor()
   })
   it('words are queued, edited, removed, and steer', async () => {
     const { page } = await enter()
@@ -350,7 +366,7 @@ describe('while it runs', () => {
     await prompt(page, 'slow')
     await page.getByText('Number 2 of many').waitFor()
     await button(page, 'Stop').click()
-    await page.getByText('Stopped: stopped by you').waitFor()
+    await page.getByRole('log').getByText('Stopped: stopped by you').waitFor()
     await status(() => button(page, 'Stop').count(), (n) => n === 0)
   })
   it('the mode can be changed, and a chat left and found again', async () => {
@@ -366,7 +382,7 @@ describe('while it runs', () => {
     await page.getByText('Number 3 of many').waitFor()
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'a draft')
     await button(page, 'Stop').click()
-    await page.getByText('Stopped: stopped by you').waitFor()
+    await page.getByRole('log').getByText('Stopped: stopped by you').waitFor()
   })
   it('everything is stopped and lifted by one button', async () => {
     const { page } = await enter()
@@ -375,7 +391,7 @@ describe('while it runs', () => {
     await button(page, 'Stop everything').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Stop everything' }).click()
     await page.getByText('Everything is stopped.').waitFor()
-    await page.getByText('Stopped: stopped by you').waitFor()
+    await page.getByRole('log').getByText('Stopped: stopped by you').waitFor()
     await prompt(page, 'notes')
     await page.getByText('Lift the stop first').waitFor()
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'notes', 'the words are kept')
@@ -459,7 +475,8 @@ describe('narrow and dark', () => {
       await prompt(page, 'menu')
       await allow(page).waitFor()
       await fits('the card')
-      for (const b of [allow(page), button(page, /^Deny/).first(), button(page, 'Stop')]) {
+      for (const b of [allow(page), button(page, 'Stop'), button(page, /^Deny/).first()]) {
+        await b.scrollIntoViewIfNeeded()
         const box = await b.boundingBox()
         assert.ok(box.height >= 44 && box.y >= 0 && box.y + box.height <= height, 'in view and large enough')
       }

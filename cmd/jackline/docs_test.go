@@ -1,0 +1,107 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackline-ai/jackline/builtin"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of the documentation")
+
+// TestDocs holds the parts of the documentation that are made from the code: each stands between two markers.
+func TestDocs(t *testing.T) {
+	for file, parts := range map[string]map[string]string{
+		"docs/config.md": {"config": configTable()},
+		"docs/tools.md":  {"tools": toolTable()},
+		"docs/cli.md":    {"cli": commandTable()},
+	} {
+		path := filepath.Join("..", "..", filepath.FromSlash(file))
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		for name, want := range parts {
+			open, end := "<!-- generated:"+name+" -->\n", "<!-- /generated:"+name+" -->"
+			head, rest, ok := strings.Cut(text, open)
+			_, tail, ok2 := strings.Cut(rest, end)
+			if !ok || !ok2 {
+				t.Fatalf("%s has no markers for %s", file, name)
+			}
+			text = head + open + want + end + tail
+		}
+		if text == string(b) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s is out of date: make generate", file)
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func configTable() string {
+	var b strings.Builder
+	b.WriteString("\n| key | default | environment | what it is |\n|---|---|---|---|\n")
+	for _, k := range keys() {
+		def := fmt.Sprint(k.def)
+		if k.def == nil {
+			def = ""
+		} else {
+			def = "`" + def + "`"
+		}
+		env := "`" + k.name() + "`"
+		if k.env != "" {
+			env += " `" + k.env + "`"
+		}
+		doc := k.doc
+		if k.one != nil {
+			doc += " One of `" + strings.Join(k.one, "` `") + "`."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.path, def, env, cell(doc))
+	}
+	return b.String() + "\n"
+}
+
+func toolTable() string {
+	var b strings.Builder
+	b.WriteString("\n| tool | effects | always offered | what it does |\n|---|---|---|---|\n")
+	for _, t := range builtin.All(builtin.Deps{}) {
+		f := t.Facts()
+		pin := ""
+		if f.Pin > 0 {
+			pin = fmt.Sprintf("from %dk", f.Pin/1024)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s %s |\n", f.Name, f.Effect, pin, cell(f.Summary), cell(f.Use))
+	}
+	return b.String() + "\n"
+}
+
+func commandTable() string {
+	var b strings.Builder
+	b.WriteString("\n| command | what it does |\n|---|---|\n")
+	m := &Main{Env: func(string) string { return "" }, flags: map[string]any{}}
+	for _, c := range m.root().Commands() {
+		if c.Hidden || c.Name() == "help" {
+			continue
+		}
+		fmt.Fprintf(&b, "| `jackline %s` | %s |\n", cell(c.Use), cell(c.Short))
+		for _, s := range c.Commands() {
+			if !s.Hidden && c.Name() != "completion" {
+				fmt.Fprintf(&b, "| `jackline %s %s` | %s |\n", c.Name(), cell(s.Use), cell(s.Short))
+			}
+		}
+	}
+	return b.String() + "\n"
+}
+
+// cell makes text fit for a cell of a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

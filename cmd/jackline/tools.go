@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/prompted"
+)
+
+// toolRow is a tool as the API lists it.
+type toolRow struct {
+	Name       string          `json:"name"`
+	Title      string          `json:"title"`
+	Summary    string          `json:"summary"`
+	Parameters json.RawMessage `json:"parameters"`
+	Effects    jackline.Effect `json:"effects"`
+	Category   string          `json:"category"`
+	Available  bool            `json:"available"`
+	WhyNot     string          `json:"why_not"`
+	Enabled    bool            `json:"enabled"`
+}
+
+func (m *Main) toolsCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "tools", Short: "The tools, and what your model made of them"}
+	asJSON := false
+	list := &cobra.Command{
+		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client) error {
+				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return m.json(rows)
+				}
+				w := m.table()
+				for _, r := range rows {
+					state := ""
+					if !r.Enabled {
+						state = "(disabled)"
+					} else if !r.Available {
+						state = "(" + r.WhyNot + ")"
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Effects, r.Summary, state)
+				}
+				return w.Flush()
+			})
+		},
+	}
+	list.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	show := &cobra.Command{
+		Use: "show NAME", Short: "Show one tool", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client) error {
+				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
+				if err != nil {
+					return err
+				}
+				for _, r := range rows {
+					if r.Name == args[0] {
+						b, _ := json.MarshalIndent(r.Parameters, "", "  ")
+						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", r.Name, r.Category, r.Summary, r.Effects, b)
+						return err
+					}
+				}
+				return jackline.E("tools", jackline.NotFound, nil, "There is no tool called %q; see jackline tools list.", args[0])
+			})
+		},
+	}
+	var in, session string
+	run := &cobra.Command{
+		Use: "call NAME", Short: "Run one tool, past the same judge as a model's call", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return m.toolsCall(cmd, args[0], in, session) },
+	}
+	run.Flags().StringVar(&in, "json", "{}", "the arguments, as a JSON object")
+	run.Flags().StringVar(&session, "session", "", "the chat in whose workspace it runs (default: a new one)")
+	cmd.AddCommand(list, show, run, m.toolsParseCmd())
+	return cmd
+}
+
+func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
+	if !json.Valid([]byte(in)) {
+		return usage("--json must be a JSON object, not %q", in)
+	}
+	return m.with(cmd, func(ctx context.Context, c *client) error {
+		body := map[string]any{"name": name, "args": json.RawMessage(in)}
+		if session != "" {
+			body["session"] = session
+		}
+		type result struct {
+			Call    jackline.CallID  `json:"call"`
+			Outcome jackline.Outcome `json:"outcome"`
+			Text    string           `json:"text"`
+		}
+		r, err := ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
+		var p *problem
+		if errors.As(err, &p) && p.Decision == "ask" {
+			t := m.terminal()
+			if !t.interactive {
+				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", p.Approval)
+				return &exit{exitWaiting, nil}
+			}
+			a, aerr := c.approval(ctx, p.Approval)
+			if aerr != nil {
+				return aerr
+			}
+			k := &card{row: a}
+			k.print(t)
+			lines := readLines(m.In)
+			for done := false; !done; {
+				line, ok := <-lines
+				if !ok {
+					return &exit{exitWaiting, nil}
+				}
+				if done, err = k.read(ctx, t, c, line); err != nil {
+					fmt.Fprintln(m.Err, sayOf(err))
+				}
+			}
+			body["approved"], body["approval"] = true, p.Approval
+			r, err = ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
+		}
+		if errors.As(err, &p) && p.Decision == "deny" {
+			return &exit{exitRefused, p}
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(m.Out, plain(r.Text))
+		if r.Outcome != jackline.OK {
+			return &exit{exitFailed, nil}
+		}
+		return nil
+	})
+}
+
+// toolsParseCmd answers "why did my model's call not run?" without running anything.
+func (m *Main) toolsParseCmd() *cobra.Command {
+	var tools, aliases string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "parse", Short: "Read model text and say which calls are in it", Args: cobra.NoArgs,
+		Long: "Reads JSONL on standard input, {\"id\",\"tools\",\"text\"} a line, and prints {\"id\",\"calls\",\"visible\",\"thought\",\"error\"}\n" +
+			"a line. tools lists what is on offer: a string is a name from --tools, an object is a tool of its own.\n" +
+			"Without --json standard input is one model answer, read with Jackline's own tools.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !asJSON {
+				return m.parseOne(cmd)
+			}
+			return m.parseLines(tools, aliases)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
+	cmd.Flags().StringVar(&tools, "tools", "", "file with the catalogue: {name: {description, parameters}}")
+	cmd.Flags().StringVar(&aliases, "aliases", "", "file with invented names: {invented: real}")
+	return cmd
+}
+
+type parsed struct {
+	ID      string       `json:"id"`
+	Calls   []parsedCall `json:"calls"`
+	Visible string       `json:"visible"`
+	Thought string       `json:"thought"`
+	Error   string       `json:"error,omitempty"`
+}
+
+type parsedCall struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+func parsedOf(id string, r prompted.Reading) parsed {
+	p := parsed{ID: id, Calls: []parsedCall{}, Visible: r.Visible, Thought: r.Thought, Error: string(r.Error)}
+	for _, c := range r.Calls {
+		p.Calls = append(p.Calls, parsedCall{Name: c.Name, Args: c.Args})
+	}
+	return p
+}
+
+func (m *Main) parseOne(cmd *cobra.Command) error {
+	b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
+	if err != nil || len(b) > maxStdin {
+		return usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
+	}
+	return m.with(cmd, func(ctx context.Context, c *client) error {
+		rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
+		if err != nil {
+			return err
+		}
+		var known []model.Tool
+		for _, r := range rows {
+			known = append(known, model.Tool{Name: r.Name, Summary: r.Summary, Schema: r.Parameters})
+		}
+		p := parsedOf("", prompted.Read(prompted.NewCatalog(known), string(b)))
+		for _, call := range p.Calls {
+			fmt.Fprintf(m.Out, "call     %s %s\n", call.Name, call.Args)
+		}
+		fmt.Fprintf(m.Out, "visible  %s\n", p.Visible)
+		if p.Thought != "" {
+			fmt.Fprintf(m.Out, "thought  %s\n", p.Thought)
+		}
+		if p.Error != "" {
+			fmt.Fprintf(m.Out, "error    %s\n", p.Error)
+		}
+		return nil
+	})
+}
+
+// maxLine bounds a line of JSONL: the largest model answers are some megabytes.
+const maxLine = 64 << 20
+
+func (m *Main) parseLines(toolsFile, aliasFile string) error {
+	catalogue := map[string]struct {
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}{}
+	aliases := map[string]string{}
+	for file, into := range map[string]any{toolsFile: &catalogue, aliasFile: &aliases} {
+		if file == "" {
+			continue
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return usage("%s cannot be read: %v", file, err)
+		}
+		if err := json.Unmarshal(b, into); err != nil {
+			return usage("%s is not what is expected: %v", file, err)
+		}
+	}
+	sc := bufio.NewScanner(m.In)
+	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for n := 1; sc.Scan(); n++ {
+		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
+			continue
+		}
+		var in struct {
+			ID    string            `json:"id"`
+			Tools []json.RawMessage `json:"tools"`
+			Text  string            `json:"text"`
+		}
+		if err := json.Unmarshal(sc.Bytes(), &in); err != nil {
+			return usage("line %d is not a JSON object with id, tools and text: %v", n, err)
+		}
+		known := []model.Tool{}
+		for _, raw := range in.Tools {
+			var name string
+			var own struct {
+				Name       string          `json:"name"`
+				Parameters json.RawMessage `json:"parameters"`
+			}
+			if json.Unmarshal(raw, &name) == nil {
+				t, ok := catalogue[name]
+				if !ok {
+					return usage("line %d: the catalogue has no tool %q", n, name)
+				}
+				known = append(known, model.Tool{Name: name, Schema: t.Parameters})
+			} else if json.Unmarshal(raw, &own) == nil && own.Name != "" {
+				known = append(known, model.Tool{Name: own.Name, Schema: own.Parameters})
+			} else {
+				return usage("line %d: a tool must be a name or an object with name and parameters", n)
+			}
+		}
+		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWith(known, aliases), in.Text))); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return usage("standard input: %v", err)
+	}
+	return nil
+}

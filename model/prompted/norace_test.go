@@ -1,0 +1,5 @@
+//go:build !race
+
+package prompted
+
+const slower = 1
