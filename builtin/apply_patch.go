@@ -47,7 +47,7 @@ func applyPatch(d Deps) tool.Tool {
 				return out, nil
 			}
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, p.at, err)
+				return near(ctx, d.Root, p.at, err)
 			}
 			return p.do(ctx, d.Root)
 		},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/turn"
@@ -249,7 +250,7 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 		l.next = next
 	}
 	if waits {
-		l.waiting = r.turn
+		l.waiting, l.since = r.turn, time.Now()
 	}
 	if got.Status.Over() {
 		l.idle = false

@@ -16,9 +16,11 @@ const (
 	leaseTime  = 30 * time.Second
 	renewEvery = 10 * time.Second
 
-	// lookEvery is how often waiting turns are compared with the desk, because another process may have taken the
-	// answer. Answers that this process takes come at once, through Woken.
-	lookEvery = 2 * time.Second
+	// lookEvery is how often waiting turns are compared with the desk at first, because another process may have taken
+	// the answer; later it is every tenth of the time that nothing has changed, up to lookSeldom. Answers that this
+	// process takes come at once, through Woken.
+	lookEvery  = 2 * time.Second
+	lookSeldom = 30 * time.Second
 
 	// resumeAge is how long a turn may have lain still for a server to take it up by itself. What the person wanted
 	// an hour ago may no longer be what they want.
@@ -128,7 +130,7 @@ func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again
 		rows, err := t.db.Approvals(ctx, l.owner, jackline.ApprovalFilter{Turn: v.ID, States: []jackline.ApprovalState{jackline.Pending}})
 		if err == nil && len(rows) > 0 {
 			t.mu.Lock()
-			l.waiting, l.cards = v.ID, len(rows)
+			l.waiting, l.cards, l.since = v.ID, len(rows), time.Now()
 			t.mu.Unlock()
 			return false, nil
 		}
@@ -248,10 +250,8 @@ func (t *Turns) keep() {
 		if e := t.expire(ctx); !e.IsZero() && e.Before(next) {
 			next = e
 		}
-		if t.compare(ctx) {
-			if soon := time.Now().Add(lookEvery); soon.Before(next) {
-				next = soon
-			}
+		if soon := t.compare(ctx); soon > 0 && time.Now().Add(soon).Before(next) {
+			next = time.Now().Add(soon)
 		}
 		timer.Reset(time.Until(next))
 	}
@@ -369,18 +369,24 @@ func (t *Turns) expire(ctx context.Context) time.Time {
 }
 
 // compare looks after the turns that wait here, because another process may have taken an answer: one with fewer
-// open cards than before is woken. It reports whether any still waits.
-func (t *Turns) compare(ctx context.Context) bool {
+// open cards than before is woken. It says when to look again; 0 is never.
+func (t *Turns) compare(ctx context.Context) time.Duration {
 	type wait struct {
 		l  *lane
 		id jackline.TurnID
 	}
 	t.mu.Lock()
 	var waits []wait
+	again := time.Duration(0)
 	for _, l := range t.lanes {
-		if l.waiting != "" {
-			waits = append(waits, wait{l, l.waiting})
+		if l.waiting == "" {
+			continue
 		}
+		soon := min(max(lookEvery, time.Since(l.since)/10), lookSeldom)
+		if again == 0 || soon < again {
+			again = soon
+		}
+		waits = append(waits, wait{l, l.waiting})
 	}
 	t.mu.Unlock()
 	for _, w := range waits {
@@ -397,7 +403,7 @@ func (t *Turns) compare(ctx context.Context) bool {
 			t.log.Error("a turn could not be woken", "turn", w.id, "err", err)
 		}
 	}
-	return len(waits) > 0
+	return again
 }
 
 // moved notes how many cards of a waiting turn are open, and reports whether it is to run again. Without any card it is

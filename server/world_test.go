@@ -162,6 +162,7 @@ func tools(f *files) *tool.Set {
 //	slowly           until the context ends, and then ends well all the same
 //	steered          until words come
 //	limit            end at the step limit
+//	doze             wait for nothing
 //	fail, panic, leave
 type puppet struct {
 	db   *store.DB
@@ -307,6 +308,9 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 			panic("a secret panic")
 		case "leave":
 			return t, nil
+		case "doze":
+			t.Status = jackline.Waiting
+			return t, append1(jackline.Record{}, jackline.TurnStatus{Status: jackline.Waiting})
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, turn.ErrStopped) {
