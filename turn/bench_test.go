@@ -90,7 +90,7 @@ func newBench(t testing.TB, o options, text string) *bench {
 
 // wrapped makes a model of text speak native calls, as the program does.
 func wrapped(m model.Model, window int) model.Model {
-	return prompted.Wrap(m, prompted.Options{Brief: window < 8192})
+	return prompted.Wrap(m, prompted.Options{Brief: window < 8192, Calls: 64})
 }
 
 // open opens the store and makes an engine, as a start of the program does.
