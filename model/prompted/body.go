@@ -41,15 +41,21 @@ func (s *scanner) between(i int) int {
 	}
 }
 
-// region is where a value behind a marker ends if it does not end by itself.
+// region is where a value behind a marker ends if it does not end by itself: at its closing
+// marker, but also where a turn or a thought ends, or another call begins.
 func (s *scanner) region(closers []string, f fence) args.Region {
 	r := args.Region{First: "<[", Known: s.named}
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
-			return s.closing(i, closers) > 0 || s.oneOf(i, ends) > 0
+			if s.closing(i, closers) > 0 || s.oneOf(i, ends) > 0 || s.oneOf(i, openers) > 0 {
+				return true
+			}
+			_, thought := s.closer(i)
+			return thought
 		case '[':
-			return s.oneOf(i, closers) > 0
+			_, thought := s.closer(i)
+			return thought || s.oneOf(i, closers) > 0 || s.in.Has(i, toolCalls)
 		}
 		return f.n > 0 && s.stopsAt(i, f)
 	}

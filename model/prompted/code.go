@@ -136,7 +136,11 @@ func (s *scanner) stopsAt(i int, f fence) bool {
 			return false
 		}
 	}
-	return s.closes(i, f) > 0
+	if s.closes(i, f) > 0 {
+		return true
+	}
+	next, ok := s.opens(i)
+	return ok && next.tool() && !f.inline // the next block begins
 }
 
 // fenced deals with a fence.
