@@ -59,7 +59,8 @@ var ours = law{
 		"retrieve":        2,
 		"model/openai":    2,
 		"model/script":    2,
-		"model/prompted":  2,
+		"model/dialect":   2,
+		"model/prompted":  3, // over the reader of text
 		"model/anthropic": 2,
 		"model/ollama":    2,
 		"model/detect":    2,

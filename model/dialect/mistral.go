@@ -1,4 +1,4 @@
-package prompted
+package dialect
 
 const toolCalls = "[TOOL_CALLS]"
 

@@ -1,8 +1,9 @@
-package prompted
+package dialect
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,8 @@ type rule struct {
 	Error   string   `json:"error,omitempty"`
 	Cut     string   `json:"cut,omitempty"`
 }
+
+var update = flag.Bool("update", false, "fill in what the readings are")
 
 func readRule(c *Catalog, text string) rule {
 	r := Read(c, text)

@@ -1,4 +1,4 @@
-package prompted
+package dialect
 
 // framing are the tokens between which engines put a model's turns. They say nothing, and are
 // taken out of visible text.

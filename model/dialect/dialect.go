@@ -1,10 +1,6 @@
-// Package prompted makes a model that knows no tool calls speak them.
+// Package dialect reads the calls that models write into their text.
 //
-// [Wrap] is the whole of it for the rest of the program: it writes the tools and past
-// calls into the prompt as text, and turns the text that comes back into chunks of visible
-// text, thoughts and calls. Nobody else has to know which models need that.
-//
-// Reading is the difficult half. Models are taught one form and write some forty, those of
+// Models are taught one form and write some forty, those of
 // their training, mended or broken by the servers in between. All of them are always
 // recognised, whatever the model's name. The reader is one forward scan: [Read] runs it over
 // a whole text, and [Guard] over a stream, where the scan sleeps whenever it needs
@@ -15,7 +11,7 @@
 // The scan knows thoughts, code, framing tokens and families of calls. A family is one
 // way to write calls: a few bytes that can begin it and a function that reads it, in one
 // row of the table in family.go.
-package prompted
+package dialect
 
 import (
 	"encoding/json"
@@ -36,8 +32,7 @@ type Reading struct {
 	Orphan bool
 }
 
-// Options say how to read and, for [Wrap], how to write. The zero value is right for most
-// models.
+// Options say how to read. The zero value is right for most models.
 type Options struct {
 	// Calls is how many calls of one answer are accepted; 0 means 3.
 	Calls int
@@ -48,19 +43,6 @@ type Options struct {
 	// Plain says that no tools are on offer, so that no text is a call. Thoughts are told
 	// from text all the same.
 	Plain bool
-
-	// Aliases are names under which models ask for tools, besides those that tools have
-	// themselves, each with the name of the tool that it stands for.
-	Aliases map[string]string
-
-	// Brief describes tools in few words, for a window of 4k tokens.
-	Brief bool
-
-	// Room bounds the description of the tools, in characters; 0 means 1,300 when it is
-	// brief and 2,300 when it is not. Names of tools that are not offered stand there as
-	// long as there is room. If the tools themselves do not fit, they are described in
-	// fewer words, but none is left out.
-	Room int
 }
 
 // Read reads a whole output.

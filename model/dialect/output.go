@@ -1,4 +1,4 @@
-package prompted
+package dialect
 
 import (
 	"unicode/utf8"

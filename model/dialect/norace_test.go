@@ -1,5 +1,5 @@
 //go:build !race
 
-package prompted
+package dialect
 
 const slower = 1

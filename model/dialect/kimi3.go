@@ -1,4 +1,4 @@
-package prompted
+package dialect
 
 import "github.com/jackline-ai/jackline/args"
 
