@@ -436,6 +436,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	w.refused(409, "POST", "/api/agent", map[string]any{"maxSteps": 3})
+	do[any](w, 200, "POST", "/api/agent", map[string]any{"maxSteps": 0, "history": 30}) // as it is
 	for _, b := range []map[string]any{{"callsPerStep": 65}, {"persona": strings.Repeat("x", 401)}, {"maxTokens": -1}, {"unknown": 1}} {
 		w.refused(422, "POST", "/api/agent", b)
 	}

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"context"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,6 +179,28 @@ func TestWaitsForNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		if n := len(w.puppet.began); n != 2 {
 			t.Errorf("begun %d times", n)
+		}
+	})
+}
+
+// A stream shows that it lives while nothing happens.
+func TestHeartbeat(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.serve("here")
+		ctx, cancel := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, "GET", "http://here/api/events", nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		rec := httptest.NewRecorder()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.server.Handler().ServeHTTP(rec, req)
+		}()
+		time.Sleep(50 * time.Second)
+		cancel()
+		<-done
+		if n := strings.Count(rec.Body.String(), ": beat\n\n"); rec.Code != 200 || n != 3 {
+			t.Errorf("%d, %d beats: %q", rec.Code, n, rec.Body)
 		}
 	})
 }

@@ -440,6 +440,8 @@ func (w *world) close() {
 	}
 	if w.server != nil {
 		w.server.Close()
+	}
+	if w.http != nil {
 		w.http.Close()
 	}
 	if err := w.db.Close(); err != nil {
@@ -474,12 +476,20 @@ func (w *world) gate(jackline.Session) (*tool.Gate, error) {
 
 func (w *world) halted() bool { return w.turns.Halted() }
 
-// newWorld makes a server over a store of its own.
+// newWorld makes a server over a store of its own, and lets it listen.
 func newWorld(t *testing.T, opts ...option) *world {
 	t.Helper()
 	w := newTurns(t, filepath.Join(t.TempDir(), "data"), opts...)
 	w.http = httptest.NewUnstartedServer(nil)
-	addr := w.http.Listener.Addr()
+	w.serve(guard.HostsOf(w.http.Listener.Addr())...)
+	w.http.Config.Handler = w.server.Handler()
+	w.http.Start()
+	return w
+}
+
+// serve makes the server.
+func (w *world) serve(hosts ...string) {
+	w.t.Helper()
 	var err error
 	w.server, err = server.New(server.Config{
 		Store: w.db, Turns: w.turns, Desk: w.desk, Settings: w.set, Gate: w.gate,
@@ -509,14 +519,11 @@ func newWorld(t *testing.T, opts ...option) *world {
 			"icon.svg":        {Data: []byte("<svg/>")},
 			".hidden":         {Data: []byte("no")},
 		},
-		Token: token, Hosts: guard.HostsOf(addr), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Token: token, Hosts: hosts, Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.http.Config.Handler = w.server.Handler()
-	w.http.Start()
-	return w
 }
 
 // problem is an error answer.
