@@ -76,7 +76,8 @@ func numbered(name string, lines []string, from, to, limit int) (string, error) 
 	case from > total:
 		return "", jackline.E("builtin.read", jackline.Unprocessed, nil, "The file has only %s.", count(total, "line"))
 	case from > to:
-		return "", jackline.E("builtin.read", jackline.Unprocessed, nil, "The first line, %d, comes after the last, %d.", from, to)
+		return "", jackline.E("builtin.read", jackline.Unprocessed, nil,
+			"The first line, %d, comes after the last, %d.", from, to)
 	}
 	const room = 120 // characters, for the lines before and after
 	width := len(strconv.Itoa(to))
@@ -123,7 +124,8 @@ func near(ctx context.Context, root *workspace.Root, given string, err error) (t
 		return nil
 	})
 	if walkErr != nil || len(same) == 0 {
-		return tool.Out{}, jackline.E("builtin.near", jackline.NotFound, err, "%s List the folder to see what is there.", jackline.Say(err))
+		return tool.Out{}, jackline.E("builtin.near", jackline.NotFound, err,
+			"%s List the folder to see what is there.", jackline.Say(err))
 	}
 	return tool.Out{
 		Text:   fmt.Sprintf("FAILED: %s Did you mean one of: %s?", jackline.Say(err), strings.Join(same, ", ")),

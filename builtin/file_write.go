@@ -103,7 +103,8 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 	t, isText := workspace.Decode(old.Data)
 	switch {
 	case !isText && add:
-		return w, jackline.E("builtin.write", jackline.Unprocessed, nil, "%s is a binary file; nothing can be added to it.", path)
+		return w, jackline.E("builtin.write", jackline.Unprocessed, nil,
+			"%s is a binary file; nothing can be added to it.", path)
 	case !isText:
 		w.data = []byte(content)
 		w.diff = diffOf(old.Path, "edit", "", content)
