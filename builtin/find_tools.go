@@ -23,7 +23,7 @@ const maxWords = 60
 
 func findTools() tool.Tool {
 	type query struct {
-		Query string `json:"query" doc:"what it should do"`
+		Query string `json:"query,omitempty" doc:"what it should do"`
 	}
 	return tool.Define(tool.Spec[query]{
 		Name:    "find_tools",
@@ -46,12 +46,12 @@ func findTools() tool.Tool {
 				}
 			}
 			found := rank(all, a.Query)
-			if len(found) == 0 {
+			if len(found) == 0 { // nothing was asked for, or nothing is like it
 				names := make([]string, 0, len(all))
 				for _, t := range all {
 					names = append(names, t.Facts().Name)
 				}
-				return tool.Out{Text: "No tool is described so. All there are: " + strings.Join(names, ", ") + "."}, nil
+				return tool.Out{Text: "All tools there are, to be called by name: " + strings.Join(names, ", ") + "."}, nil
 			}
 			var out tool.Out
 			var lines []string

@@ -70,7 +70,8 @@ func todo() tool.Tool {
 				}
 			}
 			if len(kept) > maxTodo {
-				return tool.Out{}, jackline.E("builtin.todo", jackline.Unprocessed, nil, "The list may have %d entries; remove some that are done.", maxTodo)
+				return tool.Out{}, jackline.E("builtin.todo", jackline.Unprocessed, nil,
+					"The list may have %d entries; remove some that are done.", maxTodo)
 			}
 			out := tool.Out{Text: todoText(kept), View: stepsView(kept)}
 			if len(done)+len(gone) == 0 && len(kept) == before {
@@ -125,7 +126,8 @@ func marked(items []jackline.PlanStep, names []string) (map[int]bool, error) {
 			})
 		}
 		if same < 0 {
-			return nil, jackline.E("builtin.todo", jackline.Unprocessed, nil, "Nothing on the list is called %q; name an entry by its number.", short(name, 60))
+			return nil, jackline.E("builtin.todo", jackline.Unprocessed, nil,
+				"Nothing on the list is called %q; name an entry by its number.", short(name, 60))
 		}
 		found[same] = true
 	}

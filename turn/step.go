@@ -61,7 +61,8 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		if chunk.Finish != "" {
 			rep.finish = chunk.Finish
 		}
-		if time.Since(flushed) >= textEvery {
+		// Line breaks wait for what follows them: see ending.
+		if time.Since(flushed) >= textEvery && !strings.HasSuffix(rep.text.String(), "\n") {
 			if err := r.append(ctx, jackline.Record{}, rep.unlogged()...); err != nil {
 				return nil, err
 			}
@@ -99,6 +100,23 @@ func (rep *reply) unlogged() []jackline.Body {
 	if s := rep.text.String()[rep.textDone:]; s != "" {
 		bodies = append(bodies, jackline.Text{Text: s})
 		rep.textDone = rep.text.Len()
+	}
+	return bodies
+}
+
+// ending is unlogged at the end of a step, without the blanks behind the text. A call that is written into the text
+// stands on a line of its own; the log is to be the same as with native calls.
+func (rep *reply) ending() []jackline.Body {
+	bodies := rep.unlogged()
+	n := len(bodies)
+	if n == 0 {
+		return nil
+	}
+	if t, ok := bodies[n-1].(jackline.Text); ok {
+		if t.Text = strings.TrimRight(t.Text, " \t\r\n"); t.Text == "" {
+			return bodies[:n-1]
+		}
+		bodies[n-1] = t
 	}
 	return bodies
 }
@@ -234,7 +252,7 @@ func (r *run) record(ctx context.Context, rep *reply, kind, text string, rec jac
 		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
 	}
 	info := r.m.Main.Info()
-	all := append(rep.unlogged(),
+	all := append(rep.ending(),
 		jackline.Metrics{
 			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,

@@ -54,7 +54,7 @@ func TestCorpusPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	n := 0
 	s := bufio.NewScanner(f)
 	s.Buffer(nil, 1<<20)

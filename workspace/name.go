@@ -108,7 +108,8 @@ func (n Names) form(path string) error {
 	case !utf8.ValidString(path):
 		return malformed(path, "is not valid UTF-8")
 	case strings.TrimFunc(path, func(r rune) bool { return unicode.IsSpace(r) || ignorable(r) }) == "":
-		return jackline.E("workspace.Check", jackline.Invalid, nil, "The path is empty; give a path relative to the workspace.")
+		return jackline.E("workspace.Check", jackline.Invalid, nil,
+			"The path is empty; give a path relative to the workspace.")
 	case len(path) > maxPath:
 		return malformed(path, "is too long")
 	}
@@ -297,7 +298,8 @@ func malformed(path, why string) error {
 }
 
 func outside(path string) error {
-	return jackline.E("workspace.Check", jackline.Forbidden, nil, "%s is outside the workspace; use a path inside it.", quote(path))
+	return jackline.E("workspace.Check", jackline.Forbidden, nil,
+		"%s is outside the workspace; use a path inside it.", quote(path))
 }
 
 func protected(path string) error {

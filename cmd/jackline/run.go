@@ -64,7 +64,7 @@ func (m *Main) runCmd() *cobra.Command {
 			"Exit codes: 0 done; 1 failed; 2 wrong usage; 3 waits for a person, or went on without one; 4 step, time or token\n" +
 			"limit; 5 no model; 6 --on-ask fail met something that nobody may allow; 130, 143 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := m.prompt(args)
+			prompt, err := m.prompt(args, o.cont != "")
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,8 @@ func (m *Main) runCmd() *cobra.Command {
 }
 
 // prompt puts the task together from arguments and standard input.
-func (m *Main) prompt(args []string) (string, error) {
+// Nothing at all will do where a chat goes on: then its last turn is carried on.
+func (m *Main) prompt(args []string, goesOn bool) (string, error) {
 	task := strings.TrimSpace(strings.Join(args, " "))
 	piped := ""
 	if !m.Terminal && m.In != nil && (task == "" || task == "-" || pipedIn(m.In)) {
@@ -106,6 +107,8 @@ func (m *Main) prompt(args []string) (string, error) {
 		task = ""
 	}
 	switch {
+	case task == "" && piped == "" && goesOn:
+		return "", nil
 	case task == "" && piped == "":
 		return "", usage(`there is no task: jackline run "what is to be done"`)
 	case task == "":
@@ -163,6 +166,11 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		t.lines = readLines(m.In)
 	}
 	body := o.body(prompt, t.interactive)
+	if prompt == "" {
+		if body, err = carryOn(ctx, c, s.ID, body); err != nil {
+			return m.failedRun(o, err)
+		}
+	}
 	after, err := c.lastEvent(ctx, s.ID)
 	if err != nil {
 		return m.failedRun(o, err)
@@ -230,6 +238,20 @@ func (o runOptions) body(prompt string, interactive bool) map[string]any {
 		body["allow"] = o.allow
 	}
 	return body
+}
+
+// carryOn makes a request that goes on with the last turn of a chat, which ended at its limit or was interrupted.
+func carryOn(ctx context.Context, c *client, s jackline.SessionID, body map[string]any) (map[string]any, error) {
+	turns, err := c.turns(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(turns) == 0 {
+		return nil, usage("that chat has no turn to go on with; say what is to be done")
+	}
+	delete(body, "prompt")
+	body["continue"] = turns[len(turns)-1].ID
+	return body, nil
 }
 
 // session finds or makes the chat that a task belongs to.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -186,7 +187,7 @@ func TestCancelPause(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		for _, err := range m.Stream(ctx, request()) {
-			if err != context.DeadlineExceeded {
+			if !modeltest.AsItIs(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 		}

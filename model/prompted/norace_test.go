@@ -1,5 +1,0 @@
-//go:build !race
-
-package prompted
-
-const slower = 1
