@@ -157,8 +157,8 @@ func (t *Turns) prepare(l *lane, id jackline.TurnID, quiet bool) error {
 		}
 		rec.Events = append(rec.Events, jackline.NewEvent(l.session, "", jackline.QueueChanged{Turns: ids}))
 	}
-	if !t.serves() {
-		rec.State = facts(map[string][]string{aloneKey: {string(id)}})
+	if rec.State, err = t.marked(t.ctx, l, id); err != nil {
+		return err
 	}
 	if rec.Events == nil && rec.State == nil {
 		return nil

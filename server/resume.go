@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -29,9 +31,10 @@ const (
 	// serveLease names the duty to resume what other processes left.
 	serveLease = "serve"
 
-	// aloneKey is the session fact that names a turn of a process that runs one prompt and ends: no server takes it
-	// up by itself.
+	// aloneKey is the session fact that names the turns of a process that runs a prompt and ends: no server takes them
+	// up by itself. maxAlone is how many are remembered.
 	aloneKey = "alone"
+	maxAlone = 2 * maxQueue
 )
 
 const tooOldText = "Jackline was not running for a while, so this turn was not taken up by itself. Continue it to go on from where it stopped."
@@ -101,7 +104,7 @@ func (t *Turns) resumeSession(ctx context.Context, o jackline.Owner, s jackline.
 		return err
 	}
 	for _, v := range open {
-		if v.Session != s || v.Parent != "" || v.Status == jackline.Queued || t.has(l, v.ID) {
+		if v.Session != s || v.Parent != "" || t.has(l, v.ID) {
 			continue
 		}
 		again, err := t.resumeTurn(ctx, l, v)
@@ -120,13 +123,24 @@ func (t *Turns) resumeSession(ctx context.Context, o jackline.Owner, s jackline.
 	return nil
 }
 
-// resumeTurn decides about one turn that runs or waits: whether it runs again now.
+// resumeTurn decides about one turn that has not ended: whether it runs again now, before the queue.
 func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again bool, err error) {
-	if t.Halted() {
+	if t.Halted() && v.Status != jackline.Queued {
 		_, err := t.runner.Finish(ctx, l.owner, v.ID, jackline.Stopped, killedText)
 		return false, err
 	}
-	if v.Status == jackline.Waiting {
+	alone, err := t.words(ctx, l, aloneKey)
+	if err != nil {
+		return false, err
+	}
+	if v.Status != jackline.Waiting && slices.Contains(alone, string(v.ID)) {
+		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, interruptedText)
+		return false, err
+	}
+	switch v.Status {
+	case jackline.Queued:
+		return false, nil
+	case jackline.Waiting:
 		rows, err := t.db.Approvals(ctx, l.owner, jackline.ApprovalFilter{Turn: v.ID, States: []jackline.ApprovalState{jackline.Pending}})
 		if err == nil && len(rows) > 0 {
 			t.mu.Lock()
@@ -135,25 +149,31 @@ func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again
 			return false, nil
 		}
 		return err == nil, err
-	}
-	alone, err := t.words(ctx, l, aloneKey)
-	if err != nil {
-		return false, err
+	default:
 	}
 	session, err := t.db.Session(ctx, l.owner, l.session)
-	if err != nil {
+	// A turn that works writes to its log all the time: the session's last change is its last sign of life.
+	if err == nil && time.Since(session.Updated) > resumeAge {
+		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, tooOldText)
 		return false, err
 	}
-	switch {
-	case len(alone) == 1 && alone[0] == string(v.ID):
-		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, interruptedText)
-	case time.Since(session.Updated) > resumeAge:
-		// A turn that works writes to its log all the time: the session's last change is its last sign of life.
-		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, tooOldText)
-	default:
-		return true, nil
+	return err == nil, err
+}
+
+// marked is the change to the session's facts by which a turn is known as this process's own, if it is one that ends
+// with its prompt, or as anybody's, if it is a server; nil where there is nothing to change.
+func (t *Turns) marked(ctx context.Context, l *lane, id jackline.TurnID) (map[string]json.RawMessage, error) {
+	alone, err := t.words(ctx, l, aloneKey)
+	if err != nil || slices.Contains(alone, string(id)) != t.serves() {
+		return nil, err
 	}
-	return false, err
+	if t.serves() {
+		alone = slices.DeleteFunc(alone, func(v string) bool { return v == string(id) })
+	} else {
+		alone = append(alone, string(id))
+		alone = alone[max(0, len(alone)-maxAlone):]
+	}
+	return facts(map[string][]string{aloneKey: alone}), nil
 }
 
 // Woken lets a waiting turn go on after one of its cards was answered or has expired. If others still block it, it

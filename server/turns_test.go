@@ -521,6 +521,7 @@ func TestOneShot(t *testing.T) {
 	// Killed, it leaves a turn that counts as running. No server takes it up.
 	k = w2.submit(s.ID, "hang")
 	w2.until("it runs", func() bool { return w2.turn(k.Turn.ID).Status == jackline.Running })
+	behind := w2.submit(s.ID, "say x") // and this one was never begun
 	if err := w2.db.Release(t.Context(), "session "+string(s.ID), holder(t, w2, s.ID).ID); err != nil {
 		t.Fatal(err)
 	}
@@ -529,6 +530,14 @@ func TestOneShot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w3.ends(k.Turn.ID, jackline.Interrupted)
+	w3.ends(behind.Turn.ID, jackline.Interrupted)
+	more, err := w3.turns.Continue(t.Context(), jackline.Local, s.ID, behind.Turn.ID, jackline.TurnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := w3.ends(more.Turn.ID, jackline.Done); v.Prompt != "say x" || v.Options.Continues != "" {
+		t.Errorf("%+v", v)
+	}
 }
 
 // A turn that a crash left running is ended by whoever next sends a prompt.
