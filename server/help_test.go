@@ -28,7 +28,7 @@ func exec(t *testing.T, w *world, query string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	if _, err := db.Exec(query); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (s *Server) getPermissions(ctx context.Context, _ *none) (*body[permissions
 		p.Disabled = []string{}
 	}
 	grants, err := s.c.Store.Grants(ctx, s.owner, "")
-	return bodyOf(permissionsBody{Permissions: p, Grants: grants, Fixed: s.fixed(permissionKey)}, err)
+	return bodyOf(permissionsBody{Permissions: p, Grants: grants, Fixed: s.fixed()}, err)
 }
 
 type togglesPatch struct {
@@ -98,14 +98,8 @@ func permissionKey(k string) string {
 	return "permissions." + k
 }
 
-type agentBody struct {
-	jackline.AgentSettings
-	Fixed []string `json:"fixed" doc:"keys that a flag or the environment sets"`
-}
-
-func (s *Server) getAgent(ctx context.Context, _ *none) (*body[agentBody], error) {
-	a, err := s.c.Settings.Agent(ctx, s.owner)
-	return bodyOf(agentBody{a, s.fixed(agentKey)}, err)
+func (s *Server) getAgent(ctx context.Context, _ *none) (*body[jackline.AgentSettings], error) {
+	return bodyOf(s.c.Settings.Agent(ctx, s.owner))
 }
 
 // agentPatch. Zero means the default, where there is one.
@@ -121,7 +115,7 @@ type agentPatch struct {
 
 type agentIn struct{ Body agentPatch }
 
-func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[agentBody], error) {
+func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[jackline.AgentSettings], error) {
 	if _, err := s.put(ctx, in.Body, agentKey, func() (any, error) { return s.c.Settings.Agent(ctx, s.owner) }); err != nil {
 		return nil, err
 	}
@@ -178,15 +172,11 @@ func flatten(v any, key func(string) string, into map[string]json.RawMessage) er
 	return nil
 }
 
-// fixed lists the fixed keys that key makes, as the body names them.
-func (s *Server) fixed(key func(string) string) []string {
+// fixed lists the fixed keys of the permissions, as their body names them.
+func (s *Server) fixed() []string {
 	list := []string{}
 	for _, f := range s.c.Settings.Fixed() {
-		k := f
-		if i := strings.IndexByte(f, '.'); i >= 0 && !strings.HasPrefix(f, "tools.") {
-			k = f[i+1:]
-		}
-		if key(k) == f {
+		if k := strings.TrimPrefix(f, "permissions."); permissionKey(k) == f {
 			list = append(list, k)
 		}
 	}

@@ -24,6 +24,9 @@ func inBubble(t *testing.T, f func(*testing.T, *world)) {
 	})
 }
 
+// pass lets time pass.
+func pass(d time.Duration) { <-time.After(d) }
+
 // A turn waits an hour for its card, holds no lease meanwhile, and goes on when the card expires.
 func TestExpiryAfterAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -31,14 +34,14 @@ func TestExpiryAfterAnHour(t *testing.T) {
 		s := w.session()
 		k := w.submit(s.ID, writes+"; say after")
 		synctest.Wait()
-		time.Sleep(50 * time.Minute)
+		pass(50 * time.Minute)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Waiting {
 			t.Fatalf("it is %s", v.Status)
 		}
 		if _, held, err := w.db.HolderOf(t.Context(), "session "+string(s.ID)); held || err != nil {
 			t.Error("a waiting turn holds its session", err)
 		}
-		time.Sleep(20 * time.Minute)
+		pass(20 * time.Minute)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Done {
 			t.Errorf("it is %s", v.Status)
 		}
@@ -54,7 +57,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		s := w.session()
 		k := w.submit(s.ID, "hang")
 		for range 10 {
-			time.Sleep(25 * time.Second)
+			pass(25 * time.Second)
 			if _, held, err := w.db.HolderOf(t.Context(), "session "+string(s.ID)); !held || err != nil {
 				t.Fatal("the lease was lost", err)
 			}
@@ -62,7 +65,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Stopped {
 			t.Errorf("it is %s", v.Status)
 		}
@@ -74,7 +77,7 @@ func TestBlocked(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		s := w.session()
 		k := w.submit(s.ID, writes)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		card := w.pending(s.ID)[0]
 		elsewhere := store.Holder{ID: "p_there", PID: 1, Host: "there"}
 		if ok, _, err := w.db.Lease(t.Context(), "session "+string(s.ID), elsewhere, time.Minute); err != nil || !ok {
@@ -86,11 +89,11 @@ func TestBlocked(t *testing.T) {
 		if err := w.turns.Woken(t.Context(), jackline.Local, k.Turn.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Waiting {
 			t.Fatalf("it is %s", v.Status)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Done || w.files.count() != 1 {
 			t.Errorf("it is %s", v.Status)
 		}
@@ -102,7 +105,7 @@ func TestLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		s := w.session()
 		k := w.submit(s.ID, "hang")
-		time.Sleep(time.Second)
+		pass(time.Second)
 		name := "session " + string(s.ID)
 		h, _, err := w.db.HolderOf(t.Context(), name)
 		if err != nil {
@@ -116,11 +119,11 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-w.puppet.began
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		if len(w.puppet.began) != 0 {
 			t.Error("it ran again while another process had the session")
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if len(w.puppet.began) != 1 {
 			t.Error("it was not taken up again")
 		}
@@ -130,7 +133,7 @@ func TestLost(t *testing.T) {
 		if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 	})
 }
 
@@ -139,9 +142,9 @@ func TestSlept(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		s := w.session()
 		k := w.submit(s.ID, "hang")
-		time.Sleep(time.Second)
+		pass(time.Second)
 		exec(t, w, `DELETE FROM leases`)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Running || len(w.puppet.began) != 1 {
 			t.Errorf("it is %s, begun %d times", v.Status, len(w.puppet.began))
 		}
@@ -151,7 +154,7 @@ func TestSlept(t *testing.T) {
 		if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 	})
 }
 
@@ -160,11 +163,11 @@ func TestKillSwitchElsewhere(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		s := w.session()
 		k := w.submit(s.ID, "hang")
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if err := w.db.SetFlag(t.Context(), "kill", "cli"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		if v := w.turn(k.Turn.ID); v.Status != jackline.Stopped || !w.turns.Halted() {
 			t.Errorf("it is %s", v.Status)
 		}
@@ -176,7 +179,7 @@ func TestWaitsForNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		s := w.session()
 		w.submit(s.ID, "doze")
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		if n := len(w.puppet.began); n != 2 {
 			t.Errorf("begun %d times", n)
 		}
@@ -196,7 +199,7 @@ func TestHeartbeat(t *testing.T) {
 			defer close(done)
 			w.server.Handler().ServeHTTP(rec, req)
 		}()
-		time.Sleep(50 * time.Second)
+		pass(50 * time.Second)
 		cancel()
 		<-done
 		if n := strings.Count(rec.Body.String(), ": beat\n\n"); rec.Code != 200 || n != 3 {

@@ -230,6 +230,55 @@ func TestSteer(t *testing.T) {
 	})
 }
 
+// Words that are sent while the engine takes others are not lost, however close the two come.
+func TestSteerLosesNothing(t *testing.T) {
+	w := alone(t)
+	s := w.session()
+	w.submit(s.ID, strings.Repeat("say x;", 60))
+	sent := make(chan string, 100)
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			for k := range 8 {
+				word := fmt.Sprintf("say word-%d-%d.", n, k)
+				if _, err := w.turns.Steer(t.Context(), jackline.Local, s.ID, word, jackline.TurnOptions{}); err == nil {
+					sent <- word
+				} else if jackline.KindOf(err) != jackline.Conflict { // too many at once
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(sent)
+	w.until("it is over", func() bool {
+		open, err := w.db.OpenTurns(context.Background())
+		return err == nil && len(open) == 0
+	})
+	var said strings.Builder
+	events, err := w.db.Events(t.Context(), jackline.Local, s.ID, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivered := 0
+	for _, e := range events {
+		if e.Type == "steer" || e.Type == "turn.start" {
+			said.Write(e.Data)
+			delivered++
+		}
+	}
+	n := 0
+	for word := range sent {
+		n++
+		if c := strings.Count(said.String(), word); c != 1 {
+			t.Errorf("%q was delivered %d times", word, c)
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d were taken", n)
+	}
+}
+
 func TestContinue(t *testing.T) {
 	w := alone(t)
 	s := w.session()

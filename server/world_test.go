@@ -239,6 +239,7 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	case jackline.Waiting:
 		t.Status = jackline.Running
 		err = append1(jackline.Record{}, jackline.TurnStatus{Status: jackline.Running})
+	default: // taken up again
 	}
 	if err != nil {
 		return t, err
@@ -297,7 +298,7 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 			return end(jackline.StepLimit, "limit")
 		case "steered":
 			for !c.Steered() && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 			if err := words(); err != nil {
 				return t, err
@@ -393,11 +394,6 @@ func (s *syncBuffer) String() string {
 }
 
 type option func(*world, *server.TurnsConfig)
-
-// with puts another runner in the place of the puppet.
-func with(r func(*world) turn.Runner) option {
-	return func(w *world, c *server.TurnsConfig) { c.Runner = r(w) }
-}
 
 // newTurns makes everything but HTTP, over a store in dir.
 func newTurns(t *testing.T, dir string, opts ...option) *world {
