@@ -75,6 +75,7 @@ type run struct {
 	pending []jackline.Item                   // what the next record appends to it
 	rows    map[jackline.CallID]jackline.Call // every call that the history names
 	prior   []jackline.Call                   // this turn's calls, in order
+	closing []jackline.Body                   // the step that ended the turn, for the record of its end
 
 	written  []model.Message // the first rendered items, written out
 	rendered int
@@ -388,7 +389,7 @@ func (r *run) end(ctx context.Context, end over) error {
 	}
 	rec.Turn, rec.Items, rec.State = &r.t, r.pending, emptySteer
 	r.items, r.pending = append(r.items, r.pending...), nil
-	return r.append(ctx, rec, append(bodies, body)...)
+	return r.append(ctx, rec, append(append(r.closing, bodies...), body)...)
 }
 
 // changes sums up what a turn's calls did to files: one line a file, in the order in which they were first touched.
