@@ -218,10 +218,13 @@ func (r *run) newestResults(items []jackline.Item) int {
 // summarise replaces the oldest conversation by a summary that the raw model writes, or by nothing when it cannot. What this
 // turn's prompt said, and the last messages, stay.
 func (r *run) summarise(ctx context.Context, items []jackline.Item, target int) ([]jackline.Item, string, error) {
-	keep := max(keepLast, r.set.History)
-	cut := len(items) - keep
-	// Take no more than is needed: a larger window keeps more.
-	for n := 1; n < cut; n++ {
+	cut := len(items) - keepLast
+	// Take no more than is needed: a larger window keeps more, up to what the owner set.
+	first := 1
+	if most := r.set.History; most > 0 {
+		first = max(first, len(items)-max(most, keepLast))
+	}
+	for n := first; n < cut; n++ {
 		if r.estimate(items[n:]) <= target && items[n].Role != jackline.ItemResult {
 			cut = n
 			break
