@@ -272,8 +272,10 @@ func (g *Gate) find(_ context.Context, p *passage) (*ending, error) {
 // resolve checks and binds the arguments, which a person may have changed meanwhile, and names what the call would touch.
 func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error) {
 	o := p.r.Who.Owner
-	if p.row, p.asked, err = g.Desk.Row(ctx, o, p.c.ID); err != nil {
-		return nil, err
+	if p.c.State != jackline.CallNew { // a new call cannot have been asked about
+		if p.row, p.asked, err = g.Desk.Row(ctx, o, p.c.ID); err != nil {
+			return nil, err
+		}
 	}
 	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && string(p.row.Args) != string(p.c.Args) {
 		p.edited, p.c.Args = p.row.Answer.Args != nil, p.row.Args
@@ -462,7 +464,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			e.text += "\nUntil then:\n" + out.Text
 		}
 	case err != nil:
-		e.outcome, e.text, e.source = jackline.Errored, failed(err), jackline.Ours
+		e.outcome, e.text, e.source, e.secret = jackline.Errored, failed(err), jackline.Ours, false
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}

@@ -112,7 +112,13 @@ func (m *Model) attempt(parent context.Context, r model.Request, yield func(mode
 		return x.refused(refusal{status: resp.StatusCode, header: resp.Header, body: body})
 	}
 	x.events, x.answer = newEvents(w), m.newAnswer(r, yield)
-	return x.ended(x.read())
+	t := x.ended(x.read())
+	if t == nil && x.events.done {
+		// A connection is kept only when its answer was read to the very end, which comes right behind the marker.
+		w.limit = linger
+		_, _ = io.CopyN(io.Discard, w, maxRefusal)
+	}
+	return t
 }
 
 // A watch is a body that ends the request when it is silent for too long. Only the time spent waiting for the server
