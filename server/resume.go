@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -239,12 +241,22 @@ func (t *Turns) lives(h store.Holder) bool {
 	return processLives(h.PID)
 }
 
-// processLives reports whether a process of this machine exists.
+// processLives reports whether a process of this machine still runs.
 func processLives(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false // as Windows says it
 	}
 	defer func() { _ = p.Release() }()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	if errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		return false
+	}
+	// A process that was killed keeps its number until its parent takes note, which in a container may be never. Linux says
+	// so in the field behind the name, which is in parentheses and may hold anything.
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true
+	}
+	rest := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return len(rest) == 0 || rest[0] != 'Z' && rest[0] != 'X'
 }

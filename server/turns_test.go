@@ -586,14 +586,16 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("it says %q", jackline.Say(err))
 	}
 
-	// A dead server holds nobody up.
-	w3 := alone(t)
-	dead := store.Holder{ID: "p_dead", PID: 1 << 22, Host: hostname(t)}
-	if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
-		t.Fatal(err)
-	}
-	if err := w3.turns.Resume(t.Context(), ""); err != nil {
-		t.Error(err)
+	// A dead server holds nobody up, whether or not its parent has taken note.
+	for _, pid := range []int{1 << 22, zombie(t)} {
+		w3 := alone(t)
+		dead := store.Holder{ID: "p_dead", PID: pid, Host: hostname(t)}
+		if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
+			t.Fatal(err)
+		}
+		if err := w3.turns.Resume(t.Context(), ""); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
