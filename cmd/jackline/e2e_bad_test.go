@@ -222,3 +222,33 @@ func TestBadEngine(t *testing.T) {
 func always(f func(http.ResponseWriter, *http.Request)) func(*testing.T) func(http.ResponseWriter, *http.Request) {
 	return func(*testing.T) func(http.ResponseWriter, *http.Request) { return f }
 }
+
+// TestLongCalls writes more in a row than the window holds. The turn ends well, and so does the next one.
+func TestLongCalls(t *testing.T) {
+	for _, mode := range toolModes() {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			const files, size = 5, 360
+			text := strings.Repeat("some words of text\n", size)
+			var b strings.Builder
+			for k := range files {
+				args, err := json.Marshal(map[string]string{"path": fmt.Sprintf("f%d.txt", k), "content": text})
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&b, "===\n--- call file_write %s\n", args)
+			}
+			e := engine(t, b.String()+"=== side\nIt wrote files.\n=== *\nAll are written.\n")
+			h := newHome(t, e.URL, mode)
+			a := h.serve("--mode", "allow-edits")
+			s := a.session(map[string]any{"workspace": h.ws})
+			ok(t, a, s.ID, a.prompt(s.ID, "Write five files", nil).ID, "All are written.")
+			ok(t, a, s.ID, a.prompt(s.ID, "And now?", nil).ID, "All are written.")
+			for k := range files {
+				if h.read(fmt.Sprintf("f%d.txt", k)) != text {
+					t.Errorf("file %d is not whole", k)
+				}
+			}
+		})
+	}
+}
