@@ -71,10 +71,9 @@ func (r *run) collect() {
 	r.pending = append(add, r.pending...)
 }
 
-// cancelOpen ends the calls that have no outcome, and the questions about them.
-func (r *run) cancelOpen(ctx context.Context) error {
-	rec := jackline.Record{}
-	var bodies []jackline.Body
+// cancelOpen gives the calls that have no outcome one, and withdraws the questions about them. What it returns is still to be
+// written.
+func (r *run) cancelOpen(ctx context.Context) (rec jackline.Record, bodies []jackline.Body, err error) {
 	for k, c := range r.prior {
 		if c.State == jackline.CallEnded {
 			continue
@@ -91,13 +90,10 @@ func (r *run) cancelOpen(ctx context.Context) error {
 			Call: c.ID, Name: c.Name, Outcome: c.Outcome, Text: c.Text, Label: c.Source, View: jackline.View{Shape: jackline.ViewText, Text: c.Text},
 		})
 	}
-	if len(rec.Calls) == 0 {
-		return nil
+	if len(rec.Calls) > 0 {
+		err = r.e.Desk.Withdraw(ctx, r.o, r.s.ID, r.t.ID)
 	}
-	if err := r.e.Desk.Withdraw(ctx, r.o, r.s.ID, r.t.ID); err != nil {
-		return err
-	}
-	return r.append(ctx, rec, bodies...)
+	return rec, bodies, err
 }
 
 // actor is who this turn's calls run for.

@@ -75,6 +75,7 @@ type run struct {
 	pending []jackline.Item                   // what the next record appends to it
 	rows    map[jackline.CallID]jackline.Call // every call that the history names
 	prior   []jackline.Call                   // this turn's calls, in order
+	closing []jackline.Body                   // the step that ended the turn, for the record of its end
 
 	written  []model.Message // the first rendered items, written out
 	rendered int
@@ -127,11 +128,7 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	if end == nil {
 		return r.t, nil // it waits
 	}
-	ctx = context.WithoutCancel(ctx)
-	if err := r.cancelOpen(ctx); err != nil {
-		return r.t, err
-	}
-	return r.t, r.end(ctx, *end)
+	return r.t, r.end(context.WithoutCancel(ctx), *end)
 }
 
 // loop takes steps until the turn ends (an over), waits (nil), or cannot go on (an error).
@@ -159,7 +156,8 @@ func (r *run) loop(ctx context.Context) (*over, error) {
 	}
 }
 
-// load reads what the log knows of a turn.
+// load reads what the log knows of a turn. It needs nothing else, so that a turn can be ended whatever became of its model,
+// its workspace and the settings.
 func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
 	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
 	var err error
@@ -167,12 +165,6 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 		return nil, err
 	}
 	if r.s, err = e.Journal.Session(ctx, o, r.t.Session); err != nil {
-		return nil, err
-	}
-	if r.gate, err = e.Gate(r.s); err != nil {
-		return nil, err
-	}
-	if r.set, err = e.Settings(ctx, o); err != nil {
 		return nil, err
 	}
 	if r.items, err = e.Journal.History(ctx, o, r.s.ID); err != nil {
@@ -213,13 +205,28 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 	return r, nil
 }
 
-// begin opens a queued turn, or says that a waiting one runs again, and finds its model.
-func (r *run) begin(ctx context.Context) error {
-	models, err := r.e.Models(ctx, r.s)
-	if err == nil {
-		r.m, err = models, fitsWindow(models.Main.Info())
+// equip finds what the turn runs with: settings, the gate of its workspace, and its model.
+func (r *run) equip(ctx context.Context) (err error) {
+	if r.set, err = r.e.Settings(ctx, r.o); err != nil {
+		return err
 	}
+	if r.gate, err = r.e.Gate(r.s); err != nil {
+		return err
+	}
+	models, err := r.e.Models(ctx, r.s)
 	if err != nil {
+		return err
+	}
+	r.m = models
+	return fitsWindow(models.Main.Info())
+}
+
+// begin opens a queued turn, or says that a waiting one runs again.
+func (r *run) begin(ctx context.Context) error {
+	if err := r.equip(ctx); err != nil {
+		if ctx.Err() != nil {
+			return err // it was interrupted, and nothing is wrong with the turn
+		}
 		// The turn never came to a model: it is on record as begun and failed.
 		if r.t.Status == jackline.Queued {
 			if err := r.open(ctx); err != nil {
@@ -361,8 +368,13 @@ func (r *run) steer(ctx context.Context) error {
 	return nil
 }
 
-// end writes the end of the turn, with what it did and what it was denied.
+// end writes the end of the turn, with what it did and what it was denied. Calls that have no outcome get theirs in the same
+// record, so that no crash can leave a turn of which only half has ended.
 func (r *run) end(ctx context.Context, end over) error {
+	rec, bodies, err := r.cancelOpen(ctx)
+	if err != nil {
+		return err
+	}
 	r.collect()
 	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
 	r.t.Progress.SpentMS = r.running()
@@ -375,9 +387,9 @@ func (r *run) end(ctx context.Context, end over) error {
 			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}
-	items := r.pending
-	r.items, r.pending = append(r.items, items...), nil
-	return r.append(ctx, jackline.Record{Turn: &r.t, Items: items, State: emptySteer}, body)
+	rec.Turn, rec.Items, rec.State = &r.t, r.pending, emptySteer
+	r.items, r.pending = append(r.items, r.pending...), nil
+	return r.append(ctx, rec, append(append(r.closing, bodies...), body)...)
 }
 
 // changes sums up what a turn's calls did to files: one line a file, in the order in which they were first touched.
@@ -424,9 +436,6 @@ func (e *Engine) Finish(ctx context.Context, o jackline.Owner, id jackline.TurnI
 		return r.t, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnEnd{
 			Status: s, Reason: reason, Skills: []string{}, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{},
 		})
-	}
-	if err := r.cancelOpen(ctx); err != nil {
-		return r.t, err
 	}
 	return r.t, r.end(ctx, over{status: s, reason: reason})
 }

@@ -87,10 +87,10 @@ func (e *Engine) calibrate(name string, chars, messages, counted int) {
 	e.ratio[name] = seen
 }
 
-// request is what goes to the model with these messages.
-func (r *run) request(messages []model.Message, last bool) model.Request {
+// request is what goes to the model with these items, whose messages are written out already.
+func (r *run) request(items []jackline.Item, messages []model.Message, last bool) model.Request {
 	return model.Request{
-		System: r.system(), Messages: messages, Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
+		System: r.system(items), Messages: messages, Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
 		MaxTokens: reserve(r.m.Main.Info().Window),
 	}
 }
@@ -102,7 +102,7 @@ func (r *run) measure(req model.Request) (chars, tokens int) {
 }
 
 func (r *run) estimate(items []jackline.Item) int {
-	_, tokens := r.measure(r.request(r.messages(items), false))
+	_, tokens := r.measure(r.request(items, r.messages(items), false))
 	return tokens
 }
 
@@ -122,13 +122,13 @@ func (r *run) current() []model.Message {
 func (r *run) fit(ctx context.Context, last bool) (model.Request, int, error) {
 	info := r.m.Main.Info()
 	budget := info.Window - reserve(info.Window)
-	req := r.request(r.current(), last)
+	req := r.request(r.items, r.current(), last)
 	chars, tokens := r.measure(req)
 	if tokens > budget || r.results+r.resultChars(r.pending) > resultShare(info.Window) {
 		if err := r.compact(ctx, append(append([]jackline.Item(nil), r.items...), r.pending...), budget); err != nil {
 			return req, 0, err
 		}
-		req = r.request(r.current(), last)
+		req = r.request(r.items, r.current(), last)
 		chars, tokens = r.measure(req)
 	}
 	if tokens > budget {
@@ -160,7 +160,7 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	before := r.estimate(items)
 	target := int(float64(budget) * lowWater)
 	share := int(float64(resultShare(r.m.Main.Info().Window)) * lowWater)
-	chars, _ := r.measure(r.request(r.messages(items), false))
+	chars, _ := r.measure(r.request(items, r.messages(items), false))
 	if err := r.append(ctx, jackline.Record{}, jackline.CompactionStart{Chars: chars}); err != nil {
 		return err
 	}
@@ -227,10 +227,13 @@ func (r *run) newestResults(items []jackline.Item) int {
 // summarise replaces the oldest conversation by a summary that the raw model writes, or by nothing when it cannot. What this
 // turn's prompt said, and the last messages, stay.
 func (r *run) summarise(ctx context.Context, items []jackline.Item, target int) ([]jackline.Item, string, error) {
-	keep := max(keepLast, r.set.History)
-	cut := len(items) - keep
-	// Take no more than is needed: a larger window keeps more.
-	for n := 1; n < cut; n++ {
+	cut := len(items) - keepLast
+	// Take no more than is needed: a larger window keeps more, up to what the owner set.
+	first := 1
+	if most := r.set.History; most > 0 {
+		first = max(first, len(items)-max(most, keepLast))
+	}
+	for n := first; n < cut; n++ {
 		if r.estimate(items[n:]) <= target && items[n].Role != jackline.ItemResult {
 			cut = n
 			break

@@ -82,9 +82,15 @@ func asksForLive(prompt string) bool {
 // admits reports whether a reply says that it cannot know.
 func admits(text string) bool { return admitted.MatchString(text) }
 
+// opens is what stands before a wish that begins a sentence or a clause: in the middle of one the same words tell of something
+// else, as in "the page shows no tools" or "don't just explain".
+const opens = `(?:^|[.,;:!?(\n]|\bplease|\bbitte)\s*`
+
 var (
-	noTools  = regexp.MustCompile(`(?i)\b(?:(?:do not|don't|don’t|without|no) (?:use |using |call |run )?(?:any )?tools?|just (?:explain|guide me|tell me how)|guide[- ]only|only explain|ohne (?:werkzeuge|tools)|keine (?:werkzeuge|tools))\b`)
-	planOnly = regexp.MustCompile(`(?i)\b(?:plan only|only (?:make )?a plan|(?:just|first) (?:make )?a plan|make a plan (?:first|only)|do(?: not|n't|n’t) change anything|nur (?:ein(?:en)? )?plan|nichts (?:ver)?ändern)\b`)
+	noTools = regexp.MustCompile(`(?i)(?:\b(?:do not|don't|don’t) (?:use|call|run) (?:any )?tools?\b|\bwithout (?:using |calling )?(?:any )?tools?\b|\bguide[- ]only\b|` +
+		`\bohne (?:werkzeuge|tools)\b|` + opens + `(?:(?:use |run )?no tools|just (?:explain|guide me|tell me how)|only explain|keine (?:werkzeuge|tools))\b)`)
+	planOnly = regexp.MustCompile(`(?i)(?:\b(?:plan only|only (?:make )?a plan|(?:just|first) (?:make )?a plan|make a plan (?:first|only)|nur (?:ein(?:en)? )?plan)\b|` +
+		`\bdo(?: not|n't|n’t) change anything(?: yet)?\s*(?:[.,;:!?)\n]|$)|` + opens + `nichts (?:ver)?ändern\b)`)
 	askFirst = regexp.MustCompile(`(?i)\b(?:ask (?:me )?(?:before|first)|ask for (?:my )?permission|frag(?:e)? (?:mich )?(?:vorher|zuerst))\b`)
 )
 

@@ -26,8 +26,8 @@ const DefaultPersona = "You are Jackline, an assistant that does real work on it
 // maxPersona bounds the owner's own persona, in characters: it is paid for in every request.
 const maxPersona = 400
 
-// system is the blocks of the one system message.
-func (r *run) system() []string {
+// system is the blocks of the one system message in front of items.
+func (r *run) system(items []jackline.Item) []string {
 	persona := strings.TrimSpace(r.set.Persona)
 	if persona == "" {
 		persona = DefaultPersona
@@ -39,7 +39,7 @@ func (r *run) system() []string {
 		persona + "\n" + houseRules,
 		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + ".",
 	}
-	for _, it := range r.items {
+	for _, it := range items {
 		if it.Role == jackline.ItemSummary {
 			blocks = append(blocks, "What happened before, in short:\n"+it.Text)
 		}

@@ -63,7 +63,8 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		}
 		// Line breaks wait for what follows them: see ending.
 		if time.Since(flushed) >= textEvery && !strings.HasSuffix(rep.text.String(), "\n") {
-			if err := r.append(ctx, jackline.Record{}, rep.unlogged()...); err != nil {
+			// A stop that comes just now must not take what is being written along: the stream ends on its own account.
+			if err := r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.unlogged()...); err != nil {
 				return nil, err
 			}
 			flushed = time.Now()
@@ -127,7 +128,7 @@ func (r *run) live(b jackline.Body) {
 	r.e.Journal.Live(r.o, ev)
 }
 
-// take decides what a reply is: calls to make, something to send back, or the answer. It writes the step.
+// take decides what a reply is: calls to make, something to send back, or the answer. It writes the step, unless the turn ends with it.
 func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 	text := strings.TrimSpace(rep.text.String())
 	p := &r.t.Progress
@@ -139,7 +140,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 
 	calling := len(rep.calls) > 0
 	if last {
-		return r.takeLast(ctx, rep, text, calling || rep.garbled != "")
+		return r.takeLast(rep, text, calling || rep.garbled != ""), nil
 	}
 	if calling {
 		p.Streak = 0
@@ -159,7 +160,8 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			text += "\n\n"
 		}
 		text += "I tried to use a tool, but could not write the call in a form that can be read."
-		return &over{status: jackline.Done, answer: text, reason: "A tool call could not be read."}, r.record(ctx, rep, "answer", text, jackline.Record{})
+		r.answer(rep, text)
+		return &over{status: jackline.Done, answer: text, reason: "A tool call could not be read."}, nil
 	}
 	p.Streak = 0
 	if kind, note := r.nudge(text, rep.thought.Len() > 0); note != "" {
@@ -170,22 +172,16 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 		return nil, r.sendBack(ctx, rep, said, kind, note)
 	}
 	if text == "" {
-		err := jackline.E("turn.take", jackline.Unavailable, nil,
+		r.answer(rep, "")
+		return nil, jackline.E("turn.take", jackline.Unavailable, nil,
 			"The model returned nothing, twice. Try another model, or a larger window; `jackline run --tool-mode text` helps where a model's own tool calls are broken.")
-		return nil, joinRecord(r.record(ctx, rep, "answer", "", jackline.Record{}), err)
 	}
-	return &over{status: jackline.Done, answer: text}, r.record(ctx, rep, "answer", text, jackline.Record{})
-}
-
-func joinRecord(write, err error) error {
-	if write != nil {
-		return write
-	}
-	return err
+	r.answer(rep, text)
+	return &over{status: jackline.Done, answer: text}, nil
 }
 
 // takeLast ends the turn with its last reply: in words it is the answer, a call is dropped.
-func (r *run) takeLast(ctx context.Context, rep *reply, text string, called bool) (*over, error) {
+func (r *run) takeLast(rep *reply, text string, called bool) *over {
 	p := r.t.Progress
 	end := &over{status: jackline.Done, answer: text}
 	switch {
@@ -203,7 +199,8 @@ func (r *run) takeLast(ctx context.Context, rep *reply, text string, called bool
 			end.answer = "I stopped because I was repeating myself without getting anywhere."
 		}
 	}
-	return end, r.record(ctx, rep, "answer", end.answer, jackline.Record{})
+	r.answer(rep, end.answer)
+	return end
 }
 
 // longestName is what is kept of a tool's name that a model made up, in bytes.
@@ -241,7 +238,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	r.prior = append(r.prior, rec.Calls...)
 	r.t.Usage.Calls = len(r.prior)
 	r.pending = append(r.pending, item)
-	return r.record(ctx, rep, "tool", strings.TrimSpace(text+using.String()), rec, bodies...)
+	return r.record(ctx, rep, strings.TrimSpace(text+using.String()), rec, bodies...)
 }
 
 // sendBack keeps what the model said and tells it what is missing.
@@ -249,26 +246,36 @@ func (r *run) sendBack(ctx context.Context, rep *reply, said, kind, note string)
 	r.pending = append(r.pending,
 		jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: said},
 		jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: note})
-	return r.record(ctx, rep, "tool", said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
+	return r.record(ctx, rep, said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
 }
 
-// record writes a step: the text that is not yet in the log, the figures, the turn, and all history that is pending.
-func (r *run) record(ctx context.Context, rep *reply, kind, text string, rec jackline.Record, bodies ...jackline.Body) error {
-	if kind == "answer" && text != "" {
+// answer keeps a step that ends the turn, for the record that ends it: a crash in between would ask the model again.
+func (r *run) answer(rep *reply, text string) {
+	if text != "" {
 		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
 	}
+	r.closing = r.step(rep, "answer", text)
+}
+
+// record writes a step after which the turn goes on: the turn, and all history that is pending.
+func (r *run) record(ctx context.Context, rep *reply, text string, rec jackline.Record, bodies ...jackline.Body) error {
+	rec.Turn, rec.Items = &r.t, r.pending
+	if err := r.append(ctx, rec, append(r.step(rep, "tool", text), bodies...)...); err != nil {
+		return err
+	}
+	r.items, r.pending = append(r.items, r.pending...), nil
+	return nil
+}
+
+// step is what the log says of a model request: the text that it does not hold yet, the figures, and the step in readable
+// words.
+func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 	info := r.m.Main.Info()
-	all := append(rep.ending(),
+	return append(rep.ending(),
 		jackline.Metrics{
 			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
-	rec.Turn, rec.Items = &r.t, r.pending
-	if err := r.append(ctx, rec, append(all, bodies...)...); err != nil {
-		return err
-	}
-	r.items, r.pending = append(r.items, r.pending...), nil
-	return nil
 }

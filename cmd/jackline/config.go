@@ -69,7 +69,7 @@ func keys() []key {
 		{path: "tools.disabled", kind: texts, api: true, doc: "Tools that are hidden and refused: names and globs."},
 		{path: "agent.maxSteps", kind: number, max: 2000, api: true, env: "JACKLINE_MAX_STEPS", doc: "Model requests a turn may take; 1 turns tools off. 0: 6."},
 		{path: "agent.callsPerStep", kind: number, max: 64, api: true, doc: "Calls a step may make. 0: 3 when calls are read from text, 16 when they are native."},
-		{path: "agent.history", kind: number, max: 1000, api: true, doc: "Messages that a compaction leaves alone, at least 6."},
+		{path: "agent.history", kind: number, max: 1000, api: true, doc: "Messages that a compaction keeps at most, and never fewer than 6. 0: as many as fit."},
 		{path: "agent.prefetch", kind: yes, def: true, api: true, doc: "Look up live data before the model is asked (comes with the web tools)."},
 		{path: "agent.persona", api: true, doc: "Who the model is, at most 400 characters."},
 		{path: "agent.maxTokens", kind: number, max: 1 << 30, api: true, doc: "Tokens a turn may use. 0: no limit."},

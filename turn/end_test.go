@@ -1,0 +1,58 @@
+package turn_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/turn"
+)
+
+// A turn whose workspace is gone fails with the reason, and can be ended. Left queued it would be tried for ever.
+func TestWorkspaceGone(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, options{}, "=== 1\nhello\n")
+	gone := jackline.E("gate", jackline.Invalid, nil, "The workspace is gone.")
+	b.engine.Gate = func(jackline.Session) (*tool.Gate, error) { return nil, gone }
+
+	id := b.submit(t, "hello")
+	got, err := b.engine.Run(ctx, jackline.Local, id, turn.Control{})
+	if err != nil || got.Status != jackline.Failed || got.Reason != gone.Say {
+		t.Errorf("Run: %s %q, %v", got.Status, got.Reason, err)
+	}
+	id = b.submit(t, "hello again")
+	got, err = b.engine.Finish(ctx, jackline.Local, id, jackline.Stopped, "Stopped.")
+	if err != nil || got.Status != jackline.Stopped {
+		t.Errorf("Finish: %s, %v", got.Status, err)
+	}
+}
+
+// A turn that waited and finds its model gone leaves no call without an outcome and no card open.
+func TestModelGoneWhileWaiting(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, options{Mode: jackline.ModeAsk, Native: true}, "=== 1\n--- call list_dir {\"path\": \".\"}\n")
+	id := b.submit(t, "look around")
+	got, err := b.engine.Run(ctx, jackline.Local, id, turn.Control{})
+	if err != nil || got.Status != jackline.Waiting {
+		t.Fatalf("Run: %s %q, %v", got.Status, got.Reason, err)
+	}
+	b.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
+		return turn.Models{}, jackline.E("models", jackline.NoModel, nil, "There is no model.")
+	}
+	if got, err = b.engine.Run(ctx, jackline.Local, id, turn.Control{}); err != nil || got.Status != jackline.Failed {
+		t.Fatalf("Run: %s %q, %v", got.Status, got.Reason, err)
+	}
+	calls, err := b.db.Calls(ctx, jackline.Local, id)
+	if err != nil || len(calls) != 1 || calls[0].State != jackline.CallEnded || calls[0].Outcome != jackline.Cancelled {
+		t.Errorf("calls: %+v, %v", calls, err)
+	}
+	open, err := b.db.Approvals(ctx, jackline.Local, jackline.ApprovalFilter{Turn: id, States: []jackline.ApprovalState{jackline.Pending}})
+	if err != nil || len(open) != 0 {
+		t.Errorf("open cards: %+v, %v", open, err)
+	}
+	items, err := b.db.History(ctx, jackline.Local, b.session.ID)
+	if err != nil || len(items) == 0 || items[len(items)-1].Role != jackline.ItemResult {
+		t.Errorf("the call has no result in the history: %+v, %v", items, err)
+	}
+}
