@@ -194,6 +194,11 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= jackline.EventTextLimit {
 		return raw
 	}
+	return cutArgs(raw, jackline.Brief)
+}
+
+// cutArgs is a copy of arguments with each string as short makes it.
+func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return json.RawMessage(`{}`)
@@ -202,7 +207,7 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	cut = func(v any) any {
 		switch v := v.(type) {
 		case string:
-			return jackline.Brief(v)
+			return short(v)
 		case map[string]any:
 			for k := range v {
 				v[k] = cut(v[k])
