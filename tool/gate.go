@@ -114,27 +114,36 @@ func (g *Gate) Describe(name string, raw json.RawMessage) (canonical, title, ico
 	return t.facts.Name, title, t.facts.Icon, t.facts.Effect.Acts()
 }
 
-// Intent is what a judge would be given for a call, without running, storing or asking anything.
-func (g *Gate) Intent(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+// Intent is what a judge would be given for a call, without running, opening, storing or asking anything.
+func (g *Gate) Intent(who jackline.Actor, c jackline.Call) (jackline.Intent, error) {
+	i, _, _, err := g.resolve(who, c)
+	return i, err
+}
+
+// Preview is the intent of a call with what its card would show, for which files may be opened. What is refused for good
+// shows nothing.
+func (g *Gate) Preview(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+	i, b, in, err := g.resolve(who, c)
+	if err != nil || b.preview == nil || refused(i.Touches) != "" {
+		return i, jackline.View{}, err
+	}
+	v, err := b.preview(ctx, in)
+	return i, v, err
+}
+
+func (g *Gate) resolve(who jackline.Actor, c jackline.Call) (jackline.Intent, bound, In, error) {
 	t, ok := g.Tools.Lookup(c.Name)
 	if !ok {
-		return jackline.Intent{}, jackline.View{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
+		return jackline.Intent{}, bound{}, In{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
 	}
 	canonical, b, err := t.decode(c.Args)
 	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
+		return jackline.Intent{}, bound{}, In{}, err
 	}
 	c.Args = canonical
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools}
 	i, err := intent(t, b, in, c)
-	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
-	}
-	if b.preview == nil || refused(i.Touches) != "" {
-		return i, jackline.View{}, nil
-	}
-	v, err := b.preview(ctx, in)
-	return i, v, err
+	return i, b, in, err
 }
 
 // Judged is the decision about an intent, standing grants aside.
