@@ -128,7 +128,15 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 					fmt.Fprintln(m.Err, sayOf(err))
 				}
 			}
-			body["approved"], body["approval"] = true, p.Approval
+			// What runs is what the person allowed, and only if they did.
+			if a, err = c.approval(ctx, p.Approval); err != nil {
+				return err
+			}
+			if a.State != jackline.Approved {
+				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", a.State)
+				return &exit{exitFailed, nil}
+			}
+			body["args"], body["approved"], body["approval"] = a.Args, true, p.Approval
 			r, err = ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
 		}
 		if errors.As(err, &p) && p.Decision == "deny" {

@@ -424,6 +424,9 @@ func (k *card) read(ctx context.Context, t *terminal, c *client, line string) (b
 		k.wait = "args"
 		fmt.Fprintf(t.err, "  New arguments as JSON > ")
 	case "s":
+		if k.row.Turn == "" { // a person's own call: there is nothing else to stop
+			return post(map[string]any{"approved": false})
+		}
 		return true, c.stop(ctx, k.row.Session)
 	default:
 		fmt.Fprint(t.err, "  [y/t/c/e/n/d/s] > ")
