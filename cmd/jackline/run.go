@@ -246,9 +246,13 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		if len(rows) == 0 {
 			return jackline.Session{}, &exit{exitUsage, errors.New("there is no chat to go on with in this workspace")}
 		}
-		return rows[0].Session, nil
+		return inMode(ctx, c, rows[0].Session, o.mode)
 	case o.cont != "":
-		return ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
+		s, err := ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
+		if err != nil {
+			return s, err
+		}
+		return inMode(ctx, c, s, o.mode)
 	}
 	in := map[string]any{}
 	if dir != "" {
@@ -261,6 +265,19 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	var p *problem
 	if errors.As(err, &p) && p.Status < 500 {
 		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
+	}
+	return s, err
+}
+
+// inMode puts a chat into the mode that was asked for, if one was.
+func inMode(ctx context.Context, c *client, s jackline.Session, mode string) (jackline.Session, error) {
+	if mode == "" || mode == s.Mode.String() {
+		return s, nil
+	}
+	s, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": mode})
+	var p *problem
+	if errors.As(err, &p) && p.Status < 500 {
+		return s, &exit{exitUsage, p}
 	}
 	return s, err
 }
