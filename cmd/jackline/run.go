@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -68,12 +69,15 @@ func (m *Main) runCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if prompt == "" && o.cont == "" {
+				return usage(`there is no task: jackline run "what is to be done"`)
+			}
 			return m.run(cmd.Context(), prompt, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.dir, "dir", "C", "", "the workspace: the folder that may be touched (default: the configured one)")
-	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace")
+	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace; without a task, with its last turn")
 	f.Lookup("continue").NoOptDefVal = "last"
 	f.StringVar(&o.output, "output", "text", "text, json (one object) or jsonl (all events)")
 	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
@@ -88,7 +92,7 @@ func (m *Main) runCmd() *cobra.Command {
 	return cmd
 }
 
-// prompt puts the task together from arguments and standard input.
+// prompt puts the task together from arguments and standard input; "" is none.
 func (m *Main) prompt(args []string) (string, error) {
 	task := strings.TrimSpace(strings.Join(args, " "))
 	piped := ""
@@ -106,8 +110,6 @@ func (m *Main) prompt(args []string) (string, error) {
 		task = ""
 	}
 	switch {
-	case task == "" && piped == "":
-		return "", usage(`there is no task: jackline run "what is to be done"`)
 	case task == "":
 		return piped, nil
 	case piped == "":
@@ -166,7 +168,12 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if onAsk == "" && t.interactive {
 		onAsk = string(jackline.AskWait)
 	}
-	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
+	body := map[string]any{"plan": o.plan, "guide": o.guide, "tz": localZone()}
+	if prompt != "" {
+		body["prompt"] = prompt
+	} else if body["continue"], err = c.lastTurn(ctx, s.ID); err != nil {
+		return m.failedRun(o, err)
+	}
 	if onAsk != "" {
 		body["onAsk"] = onAsk
 	}
@@ -239,6 +246,13 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	}
 	switch {
 	case o.cont == "last":
+		if dir == "" { // as for a new chat
+			p, err := ask[jackline.Permissions](ctx, c, http.MethodGet, "/api/permissions", nil)
+			if err != nil {
+				return jackline.Session{}, err
+			}
+			dir = p.WorkspaceRoot
+		}
 		rows, err := c.sessions(ctx, "", dir, 1)
 		if err != nil {
 			return jackline.Session{}, err
@@ -297,6 +311,20 @@ func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, er
 		return true, nil
 	})
 	return last, err
+}
+
+// lastTurn is the turn with which a chat can be gone on, if it can: the server knows.
+func (c *client) lastTurn(ctx context.Context, s jackline.SessionID) (jackline.TurnID, error) {
+	turns, err := c.turns(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range slices.Backward(turns) {
+		if t.Parent == "" && t.Status != jackline.Queued {
+			return t.ID, nil
+		}
+	}
+	return "", jackline.E("run", jackline.Invalid, nil, "The chat has no turn to go on with; say what is to be done.")
 }
 
 // failedRun reports an error that came before or instead of a turn, in the form that was asked for.
