@@ -83,3 +83,42 @@ func TestContinueInMode(t *testing.T) {
 		t.Errorf("the chat's mode: %s", list)
 	}
 }
+
+// A folder that stands where another one stood is another workspace.
+func TestAnotherFolderInPlace(t *testing.T) {
+	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "ws")
+	m := &Main{Env: func(k string) string { return map[string]string{"JACKLINE_HOME": home}[k] }, Err: &bytes.Buffer{}}
+	conf, err := loadConfig(m.Env, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := m.openApp(t.Context(), conf, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close(t.Context())
+	open := func() *place {
+		t.Helper()
+		p, err := a.place(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first := open()
+	if open() != first {
+		t.Error("the same folder was opened twice")
+	}
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if open() == first {
+		t.Error("what is open is the folder that was moved away")
+	}
+}
