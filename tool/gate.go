@@ -278,10 +278,10 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 	if c.Acts && g.Halted != nil && g.Halted() {
 		return g.end(ctx, r, c, ending{outcome: jackline.Denied, by: "kill-switch", reason: haltedText, text: "DENIED: " + haltedText})
 	}
-	if c.Acts || decision.Verdict == jackline.Ask {
+	if c.Acts || decision.Verdict == jackline.Ask || t.facts.Asks {
 		for _, p := range r.Prior {
 			if p.Name == c.Name && p.Outcome == jackline.Denied && p.State == jackline.CallEnded && p.By == jackline.ByPerson && string(p.Args) == string(c.Args) {
-				return g.end(ctx, r, c, ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: p.Reason, text: deniedBefore(p.Reason)})
+				return g.end(ctx, r, c, ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: p.Reason, text: deniedBefore(t.facts.Asks, p.Reason)})
 			}
 		}
 	}
