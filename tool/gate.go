@@ -114,27 +114,37 @@ func (g *Gate) Describe(name string, raw json.RawMessage) (canonical, title, ico
 	return t.facts.Name, title, t.facts.Icon, t.facts.Effect.Acts()
 }
 
-// Intent is what a judge would be given for a call, without running, storing or asking anything.
-func (g *Gate) Intent(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+// Intent is what a judge would be given for a call, without running, opening, storing or asking anything.
+func (g *Gate) Intent(who jackline.Actor, c jackline.Call) (jackline.Intent, error) {
+	i, _, _, err := g.outline(who, c)
+	return i, err
+}
+
+// Preview is the intent of a call with what its card would show, for which files may be opened. What is refused for good
+// shows nothing.
+func (g *Gate) Preview(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+	i, b, in, err := g.outline(who, c)
+	if err != nil || b.preview == nil || refused(i.Touches) != "" {
+		return i, jackline.View{}, err
+	}
+	v, err := b.preview(ctx, in)
+	return i, v, err
+}
+
+// outline makes of a call what can be known of it without asking or opening anything.
+func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bound, In, error) {
 	t, ok := g.Tools.Lookup(c.Name)
 	if !ok {
-		return jackline.Intent{}, jackline.View{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
+		return jackline.Intent{}, bound{}, In{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
 	}
 	canonical, b, err := t.decode(c.Args)
 	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
+		return jackline.Intent{}, bound{}, In{}, err
 	}
 	c.Args = canonical
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools}
 	i, err := intent(t, b, in, c)
-	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
-	}
-	if b.preview == nil || refused(i.Touches) != "" {
-		return i, jackline.View{}, nil
-	}
-	v, err := b.preview(ctx, in)
-	return i, v, err
+	return i, b, in, err
 }
 
 // Judged is the decision about an intent, standing grants aside.
@@ -315,10 +325,10 @@ func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 // recall looks at the earlier calls of the turn: what a person denied is not asked about again, and an equal pure read
 // is answered with what it brought.
 func (g *Gate) recall(ctx context.Context, p *passage) (*ending, error) {
-	if p.c.Acts || p.decision.Verdict == jackline.Ask {
+	if p.c.Acts || p.decision.Verdict == jackline.Ask || p.t.facts.Asks {
 		for _, q := range p.r.Prior {
 			if q.Name == p.c.Name && q.Outcome == jackline.Denied && q.State == jackline.CallEnded && q.By == jackline.ByPerson && string(q.Args) == string(p.c.Args) {
-				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(q.Reason)}, nil
+				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(p.t.facts.Asks, q.Reason)}, nil
 			}
 		}
 	}

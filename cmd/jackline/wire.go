@@ -52,8 +52,9 @@ type app struct {
 
 // A place is a workspace that is open, with its tools.
 type place struct {
-	root *workspace.Root
-	set  *tool.Set
+	root   *workspace.Root
+	set    *tool.Set
+	folder os.FileInfo
 }
 
 // inProcess is the Host name under which a command reaches the server inside its own process.
@@ -181,8 +182,9 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 func (a *app) place(dir string) (*place, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	folder, err := os.Stat(dir)
 	if p, ok := a.roots[dir]; ok {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if err == nil && os.SameFile(p.folder, folder) {
 			return p, nil
 		}
 		// The folder is gone, or another one stands in its place: look at it anew.
@@ -197,7 +199,7 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set}
+	p := &place{root: root, set: set, folder: folder}
 	a.roots[dir] = p
 	return p, nil
 }
