@@ -313,7 +313,7 @@ func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 // recall looks at the earlier calls of the turn: what a person denied is not asked about again, and an equal pure read
 // is answered with what it brought.
 func (g *Gate) recall(ctx context.Context, p *passage) (*ending, error) {
-	if p.c.Acts || p.decision.Verdict == jackline.Ask {
+	if p.c.Acts || p.t.facts.Asks || p.decision.Verdict == jackline.Ask {
 		for _, q := range p.r.Prior {
 			if q.Name == p.c.Name && q.Outcome == jackline.Denied && q.State == jackline.CallEnded && q.By == jackline.ByPerson && string(q.Args) == string(p.c.Args) {
 				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(q.Reason)}, nil
