@@ -521,7 +521,10 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	if len(full) > maxOutput {
 		full = full[:maxOutput]
 	}
-	text, dropped := Cap(full, r.Limit)
+	text, dropped := full, 0
+	if c.Cached == "" { // else it was cut and kept when it was new
+		text, dropped = Cap(full, r.Limit)
+	}
 	if dropped > 0 {
 		if err := g.Log.WriteSpill(ctx, o, c.Session, c.ID, full); err != nil {
 			return Done{Call: r.Call}, err
