@@ -514,13 +514,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	if len(e.out.Text) == 0 && e.outcome != jackline.OK {
 		e.source = max(e.source, jackline.Ours) // our own words about what went wrong
 	}
-	full := e.text
-	if !utf8.ValidString(full) {
-		full = string([]rune(full))
-	}
-	if len(full) > maxOutput {
-		full = full[:maxOutput]
-	}
+	full, gone := most(e.text)
 	text, dropped := full, 0
 	if c.Cached == "" { // else it was cut and kept when it was new
 		text, dropped = Cap(full, r.Limit)
@@ -534,6 +528,10 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 			text += fmt.Sprintf("; %s with call %q reads on", pager, c.ID)
 		}
 		text += "]"
+	}
+	if gone > 0 {
+		dropped += gone
+		text += fmt.Sprintf("\n[the result was too large: %d characters of its end were not kept]", gone)
 	}
 	c.State, c.Outcome, c.Text, c.Source, c.Origin = jackline.CallEnded, e.outcome, text, e.source, e.origin
 	c.Dropped, c.Stamp, c.By, c.Reason, c.Changes = dropped+e.dropped, e.stamp, e.by, e.reason, e.out.Changes
@@ -572,6 +570,22 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 		return Done{Call: r.Call}, err
 	}
 	return d, nil
+}
+
+// most is what is kept of a text, as valid UTF-8, and how many characters at its end are not.
+func most(text string) (kept string, gone int) {
+	kept = text
+	if len(text) > maxOutput {
+		n := maxOutput
+		for n > maxOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		kept, gone = text[:n], utf8.RuneCountInString(text[n:])
+	}
+	if !utf8.ValidString(kept) {
+		kept = string([]rune(kept))
+	}
+	return kept, gone
 }
 
 // Cap cuts text to limit characters by leaving out its middle, at line ends where they are near. It returns how many
