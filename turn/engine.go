@@ -83,6 +83,7 @@ type run struct {
 	offered, known []model.Tool
 	collected      map[jackline.CallID]bool // calls whose results are in the history
 	found          map[string]bool          // tools that were described to the model on the way
+	closing        []jackline.Body          // the last step, to be written with the end of the turn
 }
 
 // over is a turn's end: how and why.
@@ -377,7 +378,7 @@ func (r *run) end(ctx context.Context, end over) error {
 	}
 	items := r.pending
 	r.items, r.pending = append(r.items, items...), nil
-	return r.append(ctx, jackline.Record{Turn: &r.t, Items: items, State: emptySteer}, body)
+	return r.append(ctx, jackline.Record{Turn: &r.t, Items: items, State: emptySteer}, append(r.closing, body)...)
 }
 
 // changes sums up what a turn's calls did to files: one line a file, in the order in which they were first touched.

@@ -109,7 +109,8 @@ func (r *run) live(b jackline.Body) {
 	r.e.Journal.Live(r.o, ev)
 }
 
-// take decides what a reply is: calls to make, something to send back, or the answer. It writes the step.
+// take decides what a reply is: calls to make, something to send back, or the answer. It writes the step, unless the turn
+// ends with it: then the step is written together with the end.
 func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 	text := strings.TrimSpace(rep.text.String())
 	p := &r.t.Progress
@@ -121,7 +122,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 
 	calling := len(rep.calls) > 0
 	if last {
-		return r.takeLast(ctx, rep, text, calling || rep.garbled != "")
+		return r.takeLast(rep, text, calling || rep.garbled != ""), nil
 	}
 	if calling {
 		p.Streak = 0
@@ -141,7 +142,8 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			text += "\n\n"
 		}
 		text += "I tried to use a tool, but could not write the call in a form that can be read."
-		return &over{status: jackline.Done, answer: text, reason: "A tool call could not be read."}, r.record(ctx, rep, "answer", text, jackline.Record{})
+		r.close(rep, text)
+		return &over{status: jackline.Done, answer: text, reason: "A tool call could not be read."}, nil
 	}
 	p.Streak = 0
 	if kind, note := r.nudge(text, rep.thought.Len() > 0); note != "" {
@@ -152,22 +154,16 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 		return nil, r.sendBack(ctx, rep, said, kind, note)
 	}
 	if text == "" {
-		err := jackline.E("turn.take", jackline.Unavailable, nil,
+		r.close(rep, "")
+		return nil, jackline.E("turn.take", jackline.Unavailable, nil,
 			"The model returned nothing, twice. Try another model, or a larger window; `jackline run --tool-mode text` helps where a model's own tool calls are broken.")
-		return nil, joinRecord(r.record(ctx, rep, "answer", "", jackline.Record{}), err)
 	}
-	return &over{status: jackline.Done, answer: text}, r.record(ctx, rep, "answer", text, jackline.Record{})
-}
-
-func joinRecord(write, err error) error {
-	if write != nil {
-		return write
-	}
-	return err
+	r.close(rep, text)
+	return &over{status: jackline.Done, answer: text}, nil
 }
 
 // takeLast ends the turn with its last reply: in words it is the answer, a call is dropped.
-func (r *run) takeLast(ctx context.Context, rep *reply, text string, called bool) (*over, error) {
+func (r *run) takeLast(rep *reply, text string, called bool) *over {
 	p := r.t.Progress
 	end := &over{status: jackline.Done, answer: text}
 	switch {
@@ -185,7 +181,8 @@ func (r *run) takeLast(ctx context.Context, rep *reply, text string, called bool
 			end.answer = "I stopped because I was repeating myself without getting anywhere."
 		}
 	}
-	return end, r.record(ctx, rep, "answer", end.answer, jackline.Record{})
+	r.close(rep, end.answer)
+	return end
 }
 
 // takeCalls writes a step that asks for tools: the calls are on record before any of them is judged.
@@ -217,7 +214,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	r.prior = append(r.prior, rec.Calls...)
 	r.t.Usage.Calls = len(r.prior)
 	r.pending = append(r.pending, item)
-	return r.record(ctx, rep, "tool", strings.TrimSpace(text+using.String()), rec, bodies...)
+	return r.record(ctx, rep, strings.TrimSpace(text+using.String()), rec, bodies...)
 }
 
 // sendBack keeps what the model said and tells it what is missing.
@@ -225,26 +222,37 @@ func (r *run) sendBack(ctx context.Context, rep *reply, said, kind, note string)
 	r.pending = append(r.pending,
 		jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: said},
 		jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: note})
-	return r.record(ctx, rep, "tool", said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
+	return r.record(ctx, rep, said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
 }
 
-// record writes a step: the text that is not yet in the log, the figures, the turn, and all history that is pending.
-func (r *run) record(ctx context.Context, rep *reply, kind, text string, rec jackline.Record, bodies ...jackline.Body) error {
-	if kind == "answer" && text != "" {
+// record writes a step after which the turn goes on: the text that is not yet in the log, the figures, the turn, and all
+// history that is pending.
+func (r *run) record(ctx context.Context, rep *reply, text string, rec jackline.Record, bodies ...jackline.Body) error {
+	rec.Turn, rec.Items = &r.t, r.pending
+	if err := r.append(ctx, rec, append(r.step(rep, "tool", text), bodies...)...); err != nil {
+		return err
+	}
+	r.items, r.pending = append(r.items, r.pending...), nil
+	return nil
+}
+
+// close holds the turn's last step until its end is written. They are one record: were they two, a restart between them
+// would find a turn that goes on, and ask the model again for what it has answered.
+func (r *run) close(rep *reply, text string) {
+	if text != "" {
 		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
 	}
+	r.closing = r.step(rep, "answer", text)
+}
+
+// step is what the log says of one model request.
+func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 	info := r.m.Main.Info()
-	all := append(rep.unlogged(),
+	return append(rep.unlogged(),
 		jackline.Metrics{
 			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
-	rec.Turn, rec.Items = &r.t, r.pending
-	if err := r.append(ctx, rec, append(all, bodies...)...); err != nil {
-		return err
-	}
-	r.items, r.pending = append(r.items, r.pending...), nil
-	return nil
 }
