@@ -566,7 +566,8 @@ class App {
   #openWorld(): void {
     this.#worldReady = false
     this.#worldStream = new Stream({
-      url: '/api/events',
+      // What was before this page came is asked for by itself; the stream tells what comes.
+      url: '/api/events?tail=true',
       headers: () => this.client.headers(),
       cursor: () => {
         this.#worldReady = false
