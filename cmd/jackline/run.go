@@ -264,18 +264,8 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		}
 		dir = abs
 	}
-	switch {
-	case o.cont == "last":
-		rows, err := c.sessions(ctx, "", dir, 1)
-		if err != nil {
-			return jackline.Session{}, err
-		}
-		if len(rows) == 0 {
-			return jackline.Session{}, &exit{exitUsage, errors.New("there is no chat to go on with in this workspace")}
-		}
-		return rows[0].Session, nil
-	case o.cont != "":
-		return ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
+	if o.cont != "" {
+		return goOn(ctx, c, o, dir)
 	}
 	in := map[string]any{}
 	if dir != "" {
@@ -290,6 +280,38 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
 	}
 	return s, err
+}
+
+// goOn finds the chat to go on with: the one that is named, or the newest of the workspace. A mode that is named holds in it from now on.
+func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.Session, err error) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if o.cont == "last" {
+		if dir == "" {
+			status, err := ask[struct{ Workspace string }](ctx, c, http.MethodGet, "/api/status", nil)
+			if err != nil {
+				return s, err
+			}
+			dir = status.Workspace
+		}
+		rows, err := c.sessions(ctx, "", dir, 1)
+		if err != nil {
+			return s, err
+		}
+		if len(rows) == 0 {
+			return s, usage("there is no chat to go on with in this workspace")
+		}
+		s = rows[0].Session
+	} else if s, err = ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil); err != nil {
+		return s, err
+	} else if dir != "" && dir != s.Workspace {
+		return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
+	}
+	if o.mode == "" || o.mode == s.Mode.String() {
+		return s, nil
+	}
+	return ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": o.mode})
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.
