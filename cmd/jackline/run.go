@@ -378,7 +378,9 @@ func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal,
 			return err
 		}
 	} else if out.Answer != "" && !t.stream {
-		fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n"))
+		if _, err := fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n")); err != nil {
+			return &exit{exitFailed, fmt.Errorf("the answer could not be written: %w", err)}
+		}
 	}
 	for _, d := range out.Denied {
 		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), d.By)
