@@ -182,7 +182,7 @@ func (a *app) place(dir string) (*place, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p, ok := a.roots[dir]; ok {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if p.root.Stands() {
 			return p, nil
 		}
 		// The folder is gone, or another one stands in its place: look at it anew.
@@ -192,6 +192,11 @@ func (a *app) place(dir string) (*place, error) {
 	root, err := workspace.Open(dir, a.places())
 	if err != nil {
 		return nil, err
+	}
+	if root.Path() != dir {
+		// The path was free of links when the folder was found fit.
+		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
+			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
 	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill})...)
 	if err != nil {
