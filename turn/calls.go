@@ -194,27 +194,51 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= jackline.EventTextLimit {
 		return raw
 	}
+	return eachString(raw, jackline.Brief)
+}
+
+// cutArgs are arguments as they stand in a history that was compacted: with keep, long strings are cut to so many characters,
+// and what is long without them is left out.
+func cutArgs(raw json.RawMessage, keep int) json.RawMessage {
+	if keep <= 0 || len(raw) <= keep {
+		return raw
+	}
+	const note = " […cut to save room]"
+	short := eachString(raw, func(s string) string {
+		if r := []rune(s); len(r) > keep {
+			return string(r[:keep]) + note
+		}
+		return s
+	})
+	if len(short) > 4*keep {
+		return json.RawMessage(`{}`)
+	}
+	return short
+}
+
+// eachString applies f to all strings in a JSON value. What is no JSON is an empty object.
+func eachString(raw json.RawMessage, f func(string) string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return json.RawMessage(`{}`)
 	}
-	var cut func(any) any
-	cut = func(v any) any {
+	var each func(any) any
+	each = func(v any) any {
 		switch v := v.(type) {
 		case string:
-			return jackline.Brief(v)
+			return f(v)
 		case map[string]any:
 			for k := range v {
-				v[k] = cut(v[k])
+				v[k] = each(v[k])
 			}
 		case []any:
 			for k := range v {
-				v[k] = cut(v[k])
+				v[k] = each(v[k])
 			}
 		}
 		return v
 	}
-	b, err := json.Marshal(cut(v))
+	b, err := json.Marshal(each(v))
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

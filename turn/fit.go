@@ -154,7 +154,7 @@ func (r *run) resultChars(items []jackline.Item) int {
 }
 
 // compact makes the history smaller, down to the low-water mark, in an order that loses the least: old results first,
-// then the oldest conversation, then the newest results, then whatever is longest. The words of the turn's own
+// then the arguments of old calls, then the oldest conversation, then the newest results and arguments, then whatever is longest. The words of the turn's own
 // prompt are never touched. One that does not shrink is thrown away.
 func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) error {
 	before := r.estimate(items)
@@ -173,6 +173,12 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 			small[k].Keep = oldResult
 		}
 	}
+	// What an old call was given has done its work: a file that it wrote is on disk.
+	for k := range small {
+		if small[k].Role == jackline.ItemAssistant && k < newest-1 && r.estimate(small) > target {
+			small[k].Keep = oldResult
+		}
+	}
 	summary := ""
 	if r.estimate(small) > target {
 		var err error
@@ -182,6 +188,11 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	}
 	for k := range small {
 		if small[k].Role == jackline.ItemResult && (r.estimate(small) > budget || r.resultChars(small) > resultShare(r.m.Main.Info().Window)) {
+			small[k].Keep = oldResult
+		}
+	}
+	for k := range small {
+		if small[k].Role == jackline.ItemAssistant && r.estimate(small) > budget {
 			small[k].Keep = oldResult
 		}
 	}

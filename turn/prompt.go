@@ -83,7 +83,7 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 			m := model.Message{Role: model.Assistant, Text: it.Text}
 			for _, id := range it.Calls {
 				if c, ok := r.rows[id]; ok {
-					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: c.Args})
+					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: cutArgs(c.Args, it.Keep)})
 				}
 			}
 			out = append(out, m)

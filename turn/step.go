@@ -215,6 +215,9 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	var bodies []jackline.Body
 	var using strings.Builder
 	for i, mc := range rep.calls {
+		if len(mc.Name) > longestName {
+			mc.Name = strings.ToValidUTF8(mc.Name[:longestName], "")
+		}
 		name, title, icon, acts := r.gate.Describe(mc.Name, mc.Args)
 		c := jackline.Call{
 			ID: jackline.NewID[jackline.CallID]("c_"), Session: r.s.ID, Turn: r.t.ID, Step: r.t.Progress.Step, Index: i, Native: mc.ID,
