@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -627,6 +628,19 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
+	// A refused request does not hold its connection until the rest of its body comes.
+	slow, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := fmt.Fprintf(slow, "POST /api/sessions HTTP/1.1\r\nHost: %s\r\nContent-Length: 9\r\n\r\n", addr); err != nil {
+		t.Fatal(err)
+	}
+	_ = slow.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if answer, err := io.ReadAll(slow); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401") {
+		t.Errorf("%q, %v", answer, err)
+	}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/api/events", nil)
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err = client.Do(req) // an open stream does not hold the end up

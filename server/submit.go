@@ -357,7 +357,8 @@ func (t *Turns) deliver(ctx context.Context, l *lane) (some bool, err error) {
 	return true, t.store(ctx, l, map[string][]string{inboxKey: nil, turn.SteerKey: append(have, inbox...)})
 }
 
-// salvage makes a queued prompt of words that came too late for the turn they were meant for.
+// salvage makes a queued prompt of words that came too late for the turn they were meant for. After a stop they rest with
+// the queue: they were sent before it.
 func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) error {
 	inbox, err := t.words(ctx, l, inboxKey)
 	if err != nil || len(inbox) == 0 {
@@ -371,6 +372,9 @@ func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) error
 	v := jackline.Turn{
 		ID: jackline.NewID[jackline.TurnID]("t_"), Session: l.session, Owner: l.owner, Prompt: strings.Join(inbox, "\n\n"),
 		Options: opt, Status: jackline.Queued, Created: time.Now().UTC(),
+	}
+	if ended.Status == jackline.Stopped {
+		v.Created = ended.Ended
 	}
 	_, err = t.db.Append(ctx, l.owner, jackline.Record{
 		Session: l.session, Turn: &v, State: facts(map[string][]string{inboxKey: nil}),

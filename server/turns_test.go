@@ -230,6 +230,37 @@ func TestSteer(t *testing.T) {
 	})
 }
 
+// Words that a stop overtook are kept, but they start nothing: neither themselves nor the queue that rests.
+func TestStopOvertakesWords(t *testing.T) {
+	w := alone(t)
+	s := w.session()
+	k := w.submit(s.ID, "hang")
+	queued := w.submit(s.ID, "say queued")
+	w.until("it runs", func() bool { return w.turn(k.Turn.ID).Status == jackline.Running })
+	if _, err := w.turns.Steer(t.Context(), jackline.Local, s.ID, "say words", jackline.TurnOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(k.Turn.ID, jackline.Stopped)
+	settled(w, s.ID)
+	time.Sleep(50 * time.Millisecond) // whatever would begin has begun
+	turns, err := w.db.Turns(t.Context(), jackline.Local, s.ID)
+	if err != nil || len(turns) != 3 || turns[2].Prompt != "say words" {
+		t.Fatalf("%+v, %v", turns, err)
+	}
+	for _, v := range turns[1:] {
+		if v.Status != jackline.Queued {
+			t.Errorf("%q is %s after a stop", v.Prompt, v.Status)
+		}
+	}
+	// The next prompt goes first, and all follow it.
+	w.submit(s.ID, "say more")
+	w.ends(queued.Turn.ID, jackline.Done)
+	w.ends(turns[2].ID, jackline.Done)
+}
+
 // Words that are sent while the engine takes others are not lost, however close the two come.
 func TestSteerLosesNothing(t *testing.T) {
 	w := alone(t)

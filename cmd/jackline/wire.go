@@ -52,9 +52,8 @@ type app struct {
 
 // A place is a workspace that is open, with its tools.
 type place struct {
-	root   *workspace.Root
-	set    *tool.Set
-	folder os.FileInfo
+	root *workspace.Root
+	set  *tool.Set
 }
 
 // inProcess is the Host name under which a command reaches the server inside its own process.
@@ -182,9 +181,8 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 func (a *app) place(dir string) (*place, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	folder, err := os.Stat(dir)
 	if p, ok := a.roots[dir]; ok {
-		if err == nil && os.SameFile(p.folder, folder) {
+		if p.root.Stands() {
 			return p, nil
 		}
 		// The folder is gone, or another one stands in its place: look at it anew.
@@ -195,11 +193,16 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root.Path() != dir {
+		// The path was free of links when the folder was found fit.
+		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
+			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
+	}
 	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set, folder: folder}
+	p := &place{root: root, set: set}
 	a.roots[dir] = p
 	return p, nil
 }
