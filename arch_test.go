@@ -51,7 +51,6 @@ var ours = law{
 		"sandbox":   1,
 		"redact":    1,
 		"egress":    1,
-		"process":   1,
 
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":         2,
@@ -59,7 +58,8 @@ var ours = law{
 		"retrieve":        2,
 		"model/openai":    2,
 		"model/script":    2,
-		"model/prompted":  2,
+		"model/dialect":   2,
+		"model/prompted":  3, // over the reader of text
 		"model/anthropic": 2,
 		"model/ollama":    2,
 		"model/detect":    2,
@@ -110,7 +110,6 @@ var ours = law{
 		"store":        "the one writer of group commits",
 		"turn":         "pure reads of one step in parallel, and children; both waited for",
 		"builtin":      "searches that run side by side and are waited for",
-		"process":      "readers of a running command's output",
 		"sandbox":      "the thread that is locked while it is confined",
 		"model/openai": "the reader of a stream that may stall",
 		"model/detect": "engines that are asked at the same time",
@@ -118,7 +117,6 @@ var ours = law{
 	},
 
 	processes: map[string]string{
-		"process":      "runs commands, and kills their whole tree",
 		"job":          "runs commands that outlive a call",
 		"sandbox":      "starts itself again, confined",
 		"cmd/jackline": "opens the browser",

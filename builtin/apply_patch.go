@@ -47,7 +47,7 @@ func applyPatch(d Deps) tool.Tool {
 				return out, nil
 			}
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, p.at, err)
+				return near(ctx, d.Root, p.at, err)
 			}
 			return p.do(ctx, d.Root)
 		},
@@ -149,7 +149,8 @@ func (p *patchPlan) add(ctx context.Context, root *workspace.Root, f filePatch) 
 	}
 	if f.op == patchDelete {
 		if after != "" {
-			return jackline.E("builtin.patch", jackline.Unprocessed, nil, "The patch deletes %s but does not hold all of it; nothing was changed.", f.path)
+			return jackline.E("builtin.patch", jackline.Unprocessed, nil,
+				"The patch deletes %s but does not hold all of it; nothing was changed.", f.path)
 		}
 		e.gone = true
 		return nil
@@ -170,7 +171,8 @@ func (p *patchPlan) create(ctx context.Context, root *workspace.Root, f filePatc
 		return jackline.E("builtin.patch", jackline.Conflict, nil, "The patch adds %s twice.", f.path)
 	}
 	if _, err := root.Stat(f.path); err == nil {
-		return jackline.E("builtin.patch", jackline.Conflict, nil, "%s exists already: update it instead of adding it. Nothing was changed.", f.path)
+		return jackline.E("builtin.patch", jackline.Conflict, nil,
+			"%s exists already: update it instead of adding it. Nothing was changed.", f.path)
 	} else if jackline.KindOf(err) != jackline.NotFound {
 		return err
 	}
@@ -198,7 +200,8 @@ func (p *patchPlan) load(ctx context.Context, root *workspace.Root, name string)
 	key := path.Clean(name)
 	if e, ok := p.files[key]; ok {
 		if e.gone {
-			return nil, jackline.E("builtin.patch", jackline.Unprocessed, nil, "The patch changes %s after it has deleted it.", name)
+			return nil, jackline.E("builtin.patch", jackline.Unprocessed, nil,
+				"The patch changes %s after it has deleted it.", name)
 		}
 		return e, nil
 	}
@@ -219,12 +222,14 @@ func (p *patchPlan) load(ctx context.Context, root *workspace.Root, name string)
 
 func (p *patchPlan) move(root *workspace.Root, e *patched, to string) error {
 	if _, err := root.Stat(to); err == nil {
-		return jackline.E("builtin.patch", jackline.Conflict, nil, "%s exists already, so nothing is moved there. Nothing was changed.", to)
+		return jackline.E("builtin.patch", jackline.Conflict, nil,
+			"%s exists already, so nothing is moved there. Nothing was changed.", to)
 	} else if jackline.KindOf(err) != jackline.NotFound {
 		return err
 	}
 	if _, taken := p.files[path.Clean(to)]; taken || e.from != "" || !e.was {
-		return jackline.E("builtin.patch", jackline.Conflict, nil, "The patch moves %s more than once, or onto another of its files.", e.path)
+		return jackline.E("builtin.patch", jackline.Conflict, nil,
+			"The patch moves %s more than once, or onto another of its files.", e.path)
 	}
 	e.from, e.path = e.path, to
 	p.files[path.Clean(to)] = e
@@ -309,7 +314,8 @@ func (e *patched) do(ctx context.Context, root *workspace.Root) (undo []func(con
 		return nil, nil
 	case e.gone:
 		if now, err := root.Seal(ctx, e.path); err != nil || now.Sum != e.before.Stamp.Sum {
-			return nil, errors.Join(jackline.E("builtin.patch", jackline.Conflict, nil, "%s has changed meanwhile.", e.path), err)
+			return nil, errors.Join(jackline.E("builtin.patch", jackline.Conflict, nil,
+				"%s has changed meanwhile.", e.path), err)
 		}
 		if _, err := root.Delete(ctx, e.path, false); err != nil {
 			return nil, err

@@ -37,7 +37,8 @@ func askUser() tool.Tool {
 		Title:   func(a args) string { return "Ask: " + short(a.Question, 80) },
 		Ask: func(a args) ([]jackline.Question, error) {
 			if len(a.More) >= maxQuestions {
-				return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "At most %d questions may be asked at once.", maxQuestions)
+				return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil,
+					"At most %d questions may be asked at once.", maxQuestions)
 			}
 			var questions []jackline.Question
 			for i, text := range append([]string{a.Question}, a.More...) {
@@ -46,7 +47,8 @@ func askUser() tool.Tool {
 					return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "A question is empty.")
 				}
 				if len([]rune(text)) > maxAsked {
-					return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil, "A question has more than %d characters; say it shorter.", maxAsked)
+					return nil, jackline.E("builtin.ask", jackline.Unprocessed, nil,
+						"A question has more than %d characters; say it shorter.", maxAsked)
 				}
 				q := jackline.Question{Text: text}
 				if i == 0 {

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
@@ -31,11 +32,11 @@ func fileCopy(d Deps) tool.Tool {
 			to := d.Root.Target(a.From, a.To)
 			rel, n, err := d.Root.Copy(ctx, a.From, to, replaces(d.Root.Touch(jackline.Write, to)))
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, a.From, err)
+				return near(ctx, d.Root, a.From, err)
 			}
-			text := fmt.Sprintf("Copied %s to %s.", a.From, rel)
+			text := fmt.Sprintf("Copied %s to %s.", a.From, path.Clean(to))
 			if n != 1 {
-				text = fmt.Sprintf("Copied %s to %s (%s).", a.From, rel, count(n, "file"))
+				text = fmt.Sprintf("Copied %s to %s (%s).", a.From, path.Clean(to), count(n, "file"))
 			}
 			return tool.Out{
 				Text:    text,

@@ -42,7 +42,7 @@ func fileEdit(d Deps) tool.Tool {
 		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
 			w, miss, err := editing(ctx, d.Root, a.Path, a.Old, a.New, a.All)
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, a.Path, err)
+				return near(ctx, d.Root, a.Path, err)
 			}
 			if miss != nil {
 				out := tool.Out{Text: "FAILED: " + miss.plain, Failed: true}
@@ -63,7 +63,8 @@ func editing(ctx context.Context, root *workspace.Root, path, old, with string, 
 	f, err := root.Read(ctx, path)
 	if err != nil {
 		if jackline.KindOf(err) == jackline.NotFound && old == "" {
-			err = jackline.E("builtin.edit", jackline.NotFound, err, "There is no file %s to edit; to create it, write it whole.", path)
+			err = jackline.E("builtin.edit", jackline.NotFound, err,
+				"There is no file %s to edit; to create it, write it whole.", path)
 		}
 		return w, nil, err
 	}
@@ -72,7 +73,8 @@ func editing(ctx context.Context, root *workspace.Root, path, old, with string, 
 	}
 	t, ok := workspace.Decode(f.Data)
 	if !ok {
-		return w, nil, jackline.E("builtin.edit", jackline.Unprocessed, nil, "%s is a binary file and cannot be edited as text.", f.Path)
+		return w, nil, jackline.E("builtin.edit", jackline.Unprocessed, nil,
+			"%s is a binary file and cannot be edited as text.", path)
 	}
 	before := t.Body
 	after, n, how, missed := replace(before, old, with, all, t.CRLF)

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"path"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
@@ -33,10 +34,10 @@ func fileMove(d Deps) tool.Tool {
 			to := d.Root.Target(a.From, a.To)
 			rel, err := d.Root.Move(ctx, a.From, to, replaces(d.Root.TouchEntry(jackline.Write, to)))
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, a.From, err)
+				return near(ctx, d.Root, a.From, err)
 			}
 			return tool.Out{
-				Text:    "Moved " + a.From + " to " + rel + ".",
+				Text:    "Moved " + a.From + " to " + path.Clean(to) + ".",
 				View:    diffView(jackline.Diff{Path: a.From, To: rel, Change: "move"}),
 				Changes: []jackline.Change{{Path: rel, Change: "move"}},
 			}, nil

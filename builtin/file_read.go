@@ -46,7 +46,7 @@ func fileRead(d Deps) tool.Tool {
 		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			f, err := d.Root.Read(ctx, a.Path)
 			if err != nil {
-				return tool.Out{}, near(ctx, d.Root, a.Path, err)
+				return near(ctx, d.Root, a.Path, err)
 			}
 			out := tool.Out{Origin: "file " + f.Path, Stamp: f.Stamp.String()}
 			t, ok := workspace.Decode(f.Data)
@@ -76,7 +76,8 @@ func numbered(name string, lines []string, from, to, limit int) (string, error) 
 	case from > total:
 		return "", jackline.E("builtin.read", jackline.Unprocessed, nil, "The file has only %s.", count(total, "line"))
 	case from > to:
-		return "", jackline.E("builtin.read", jackline.Unprocessed, nil, "The first line, %d, comes after the last, %d.", from, to)
+		return "", jackline.E("builtin.read", jackline.Unprocessed, nil,
+			"The first line, %d, comes after the last, %d.", from, to)
 	}
 	const room = 120 // characters, for the lines before and after
 	width := len(strconv.Itoa(to))
@@ -107,24 +108,29 @@ func cutLine(l string) string {
 	return fmt.Sprintf("%s… [%d more characters]", string(r[:longLine]), len(r)-longLine)
 }
 
-// near adds to an error about a missing file what else is there that may have been meant.
-func near(ctx context.Context, root *workspace.Root, given string, err error) error {
+// near adds to an error about a missing file what else is there that may have been meant. Names of files are text of whoever
+// made them, and are labelled so.
+func near(ctx context.Context, root *workspace.Root, given string, err error) (tool.Out, error) {
 	if jackline.KindOf(err) != jackline.NotFound {
-		return err
+		return tool.Out{}, err
 	}
 	const most = 5
 	var same []string
 	base := strings.ToLower(path.Base(given))
 	_, walkErr := root.Walk(ctx, ".", func(i workspace.Item) error {
 		if name := strings.ToLower(path.Base(i.Path)); i.Kind != workspace.KindFolder && len(same) < most && alike(base, name) {
-			same = append(same, i.Path)
+			same = append(same, oneLine(i.Path))
 		}
 		return nil
 	})
 	if walkErr != nil || len(same) == 0 {
-		return jackline.E("builtin.near", jackline.NotFound, err, "%s List the folder to see what is there.", jackline.Say(err))
+		return tool.Out{}, jackline.E("builtin.near", jackline.NotFound, err,
+			"%s List the folder to see what is there.", jackline.Say(err))
 	}
-	return jackline.E("builtin.near", jackline.NotFound, err, "%s Did you mean one of: %s?", jackline.Say(err), strings.Join(same, ", "))
+	return tool.Out{
+		Text:   fmt.Sprintf("FAILED: %s Did you mean one of: %s?", jackline.Say(err), strings.Join(same, ", ")),
+		Failed: true, Origin: "names of files", Label: &tool.Label{Source: jackline.Workspace},
+	}, nil
 }
 
 // alike reports whether one name may be a slip for another: the same but for separators, or one letter off.

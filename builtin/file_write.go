@@ -64,13 +64,13 @@ func (w rewrite) do(ctx context.Context, root *workspace.Root) (tool.Out, error)
 	if err != nil {
 		return tool.Out{}, err
 	}
-	w.diff.Path = done.Path
+	w.diff.Path = done.Path // where it really is; the model is told its own word for it, which holds nobody else's text
 	verb := "Changed"
 	if done.Created {
 		verb = "Created"
 	}
 	return tool.Out{
-		Text:    fmt.Sprintf("%s %s (+%d -%d lines).%s", verb, done.Path, w.diff.Added, w.diff.Gone, w.note),
+		Text:    fmt.Sprintf("%s %s (+%d -%d lines).%s", verb, w.path, w.diff.Added, w.diff.Gone, w.note),
 		View:    diffView(w.diff),
 		Changes: []jackline.Change{changeOf(w.diff)},
 	}, nil
@@ -103,7 +103,8 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 	t, isText := workspace.Decode(old.Data)
 	switch {
 	case !isText && add:
-		return w, jackline.E("builtin.write", jackline.Unprocessed, nil, "%s is a binary file; nothing can be added to it.", old.Path)
+		return w, jackline.E("builtin.write", jackline.Unprocessed, nil,
+			"%s is a binary file; nothing can be added to it.", path)
 	case !isText:
 		w.data = []byte(content)
 		w.diff = diffOf(old.Path, "edit", "", content)

@@ -41,7 +41,12 @@ func TestFileRead(t *testing.T) {
 	}
 	w.fails(t, "file_read", m{"path": "a.txt", "from": 9}, "only 3 lines")
 	w.fails(t, "file_read", m{"path": "a.txt", "from": 3, "to": 2}, "comes after")
-	w.fails(t, "file_read", m{"path": "main.go"}, "Did you mean", "src/main.go")
+	if r := w.fails(t, "file_read", m{"path": "main.go"}, "Did you mean", "src/main.go"); r.Source != jackline.Workspace {
+		t.Errorf("names of files are labelled %v", r.Source)
+	}
+	if r := w.fails(t, "file_read", m{"path": "nosuch"}, "List the folder"); r.Source != jackline.Ours || r.Labels.Tainted || r.Labels.Private {
+		t.Errorf("%+v %+v", r.Call, r.Labels)
+	}
 	w.fails(t, "file_read", m{"path": "src"}, "folder")
 	w.fails(t, "file_read", m{"path": ".env"}, "protected")
 	w.fails(t, "file_read", m{"path": "../x"}, "outside")

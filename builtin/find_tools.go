@@ -18,9 +18,12 @@ import (
 // maxFound is how many tools one search gives: each of them takes room in the model's window.
 const maxFound = 5
 
+// maxWords is how much of a query counts.
+const maxWords = 60
+
 func findTools() tool.Tool {
 	type query struct {
-		Query string `json:"query" doc:"what it should do"`
+		Query string `json:"query,omitempty" doc:"what it should do"`
 	}
 	return tool.Define(tool.Spec[query]{
 		Name:    "find_tools",
@@ -43,12 +46,12 @@ func findTools() tool.Tool {
 				}
 			}
 			found := rank(all, a.Query)
-			if len(found) == 0 {
+			if len(found) == 0 { // nothing was asked for, or nothing is like it
 				names := make([]string, 0, len(all))
 				for _, t := range all {
 					names = append(names, t.Facts().Name)
 				}
-				return tool.Out{Text: "No tool is described so. All there are: " + strings.Join(names, ", ") + "."}, nil
+				return tool.Out{Text: "All tools there are, to be called by name: " + strings.Join(names, ", ") + "."}, nil
 			}
 			var out tool.Out
 			var lines []string
@@ -94,6 +97,8 @@ func rank(all []tool.Tool, query string) []tool.Tool {
 	if total == 0 {
 		return nil
 	}
+	asked := searchWords(query)
+	asked = slices.Compact(slices.Sorted(slices.Values(asked[:min(len(asked), maxWords)])))
 	type scored struct {
 		tool  tool.Tool
 		score float64
@@ -102,7 +107,7 @@ func rank(all []tool.Tool, query string) []tool.Tool {
 	n, mean := float64(len(all)), float64(total)/float64(len(all))
 	for i, t := range all {
 		score := 0.0
-		for _, w := range searchWords(query) {
+		for _, w := range asked {
 			f := float64(docs[i][w])
 			if f == 0 {
 				continue

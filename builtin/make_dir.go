@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"path"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
@@ -30,9 +31,9 @@ func makeDir(d Deps) tool.Tool {
 				return tool.Out{}, err
 			}
 			if !made {
-				return tool.Out{Text: "The folder " + rel + " exists already."}, nil
+				return tool.Out{Text: "The folder " + path.Clean(a.Path) + " exists already."}, nil
 			}
-			return tool.Out{Text: "Created the folder " + rel + ".", Changes: []jackline.Change{{Path: rel, Change: "create"}}}, nil
+			return tool.Out{Text: "Created the folder " + path.Clean(a.Path) + ".", Changes: []jackline.Change{{Path: rel, Change: "create"}}}, nil
 		},
 	})
 }

@@ -320,7 +320,8 @@ func (p *patchReader) breaks(i int) bool {
 func (f *filePatch) names(old, now string) error {
 	old, now = patchPath(old), patchPath(now)
 	if strings.HasPrefix(old, `"`) || strings.HasPrefix(now, `"`) {
-		return jackline.E("builtin.patch", jackline.Unprocessed, nil, "The path %s in the patch is quoted; write it plainly.", old)
+		return jackline.E("builtin.patch", jackline.Unprocessed, nil,
+			"The path %s in the patch is quoted; write it plainly.", old)
 	}
 	bare := func(p, prefix string) string { return strings.TrimPrefix(p, prefix) }
 	switch {

@@ -43,7 +43,8 @@ func readResult(d Deps) tool.Tool {
 			}
 			if err != nil {
 				if jackline.KindOf(err) == jackline.NotFound {
-					return tool.Out{}, jackline.E("builtin.result", jackline.NotFound, err, "There is no result %q; copy the id from where the result was cut.", short(a.Call, 40))
+					return tool.Out{}, jackline.E("builtin.result", jackline.NotFound, err,
+						"There is no result %q; copy the id from where the result was cut.", short(a.Call, 40))
 				}
 				return tool.Out{}, err
 			}
@@ -64,7 +65,8 @@ func readResult(d Deps) tool.Tool {
 			}
 			pages := max(1, (total+size-1)/size)
 			if from >= total && page > 1 {
-				return tool.Out{}, jackline.E("builtin.result", jackline.Unprocessed, nil, "The result has only %s.", count(pages, "page"))
+				return tool.Out{}, jackline.E("builtin.result", jackline.Unprocessed, nil,
+					"The result has only %s.", count(pages, "page"))
 			}
 			out.Text = fmt.Sprintf("[page %d of %d, characters %d-%d of %d]\n%s", page, pages, from+1, from+utf8.RuneCountInString(text), total, text)
 			return out, nil

@@ -61,11 +61,20 @@ func shell(d Deps) tool.Tool {
 			r, err := job.Run(ctx, job.Spec{
 				Command: a.Command, Dir: folder.Path, Folder: folder.File,
 				Env:  job.Env(d.Environ, "PWD="+folder.Path),
-				Time: time.Duration(a.Timeout) * time.Second, Progress: in.Progress,
+				Time: seconds(a.Timeout), Progress: in.Progress,
 			})
 			return ran(r), err
 		},
 	})
+}
+
+// seconds reads a time limit. Numbers that only make sense as milliseconds are taken for such.
+func seconds(n int) time.Duration {
+	const milliseconds = 10_000
+	if n >= milliseconds {
+		return time.Duration(n) * time.Millisecond
+	}
+	return time.Duration(n) * time.Second
 }
 
 // ran is what a model and a person are told of a command that has ended. How it ended comes first, where no cut reaches.

@@ -126,7 +126,7 @@ func TestFindTools(t *testing.T) {
 			t.Errorf("%v", r.Found)
 		}
 	}
-	if r := w.ok(t, "find_tools", m{"query": "qwertyuiop"}); !strings.Contains(r.Text, "All there are: file_read, ") || len(r.Found) != 0 {
+	if r := w.ok(t, "find_tools", m{"query": "qwertyuiop"}); !strings.Contains(r.Text, "All tools there are, to be called by name: file_read, ") || len(r.Found) != 0 {
 		t.Errorf("%s", r.Text)
 	}
 	r := w.ok(t, "find_tools", m{"query": "copy"})

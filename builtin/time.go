@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // where the machine knows no time zones, the program does
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"

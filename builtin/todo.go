@@ -41,7 +41,10 @@ func todo() tool.Tool {
 			return "Show the to-do list"
 		},
 		Run: func(_ context.Context, in tool.In, a args) (tool.Out, error) {
-			items := todoItems(in)
+			items, err := todoItems(in)
+			if err != nil {
+				return tool.Out{}, err
+			}
 			before := len(items)
 			// All marks are read before any is carried out, so that numbers mean what was shown.
 			done, err := marked(items, a.Done)
@@ -67,7 +70,8 @@ func todo() tool.Tool {
 				}
 			}
 			if len(kept) > maxTodo {
-				return tool.Out{}, jackline.E("builtin.todo", jackline.Unprocessed, nil, "The list may have %d entries; remove some that are done.", maxTodo)
+				return tool.Out{}, jackline.E("builtin.todo", jackline.Unprocessed, nil,
+					"The list may have %d entries; remove some that are done.", maxTodo)
 			}
 			out := tool.Out{Text: todoText(kept), View: stepsView(kept)}
 			if len(done)+len(gone) == 0 && len(kept) == before {
@@ -90,15 +94,20 @@ func todo() tool.Tool {
 // todoKey is under which the session keeps its list.
 const todoKey = "todo"
 
-func todoItems(in tool.In) []jackline.PlanStep {
-	var items []jackline.PlanStep
+// todoItems reads the list. A list that cannot be read is an error: it must not be taken for an empty one and written over.
+func todoItems(in tool.In) ([]jackline.PlanStep, error) {
 	if in.State == nil {
-		return nil
+		return nil, nil
 	}
-	if err := json.Unmarshal(in.State(todoKey), &items); err != nil {
-		return nil // nothing is kept yet
+	raw, err := in.State(todoKey)
+	if err != nil || len(raw) == 0 {
+		return nil, err
 	}
-	return items
+	var items []jackline.PlanStep
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, jackline.E("builtin.todo", jackline.Internal, err, "The list cannot be read.")
+	}
+	return items, nil
 }
 
 // marked finds the entries that are named by number or by text.
@@ -117,7 +126,8 @@ func marked(items []jackline.PlanStep, names []string) (map[int]bool, error) {
 			})
 		}
 		if same < 0 {
-			return nil, jackline.E("builtin.todo", jackline.Unprocessed, nil, "Nothing on the list is called %q; name an entry by its number.", short(name, 60))
+			return nil, jackline.E("builtin.todo", jackline.Unprocessed, nil,
+				"Nothing on the list is called %q; name an entry by its number.", short(name, 60))
 		}
 		found[same] = true
 	}

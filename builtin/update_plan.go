@@ -37,7 +37,8 @@ func updatePlan() tool.Tool {
 		Title:   func(a args) string { return fmt.Sprintf("Plan of %s", count(len(a.Steps), "step")) },
 		Run: func(_ context.Context, _ tool.In, a args) (tool.Out, error) {
 			if len(a.Steps) > maxSteps {
-				return tool.Out{}, jackline.E("builtin.plan", jackline.Unprocessed, nil, "A plan has at most %d steps; join some.", maxSteps)
+				return tool.Out{}, jackline.E("builtin.plan", jackline.Unprocessed, nil,
+					"A plan has at most %d steps; join some.", maxSteps)
 			}
 			steps := make([]jackline.PlanStep, 0, len(a.Steps))
 			done, now := 0, ""

@@ -43,8 +43,10 @@ func Env(environ []string, set ...string) []string {
 	for _, e := range append([]string{
 		"TERM=dumb", "PAGER=cat", "MANPAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
 		"GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_OPTIONAL_LOCKS=0",
-		// A repository may name a program that is started when it is merely looked at.
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		// A repository may name a program that is started when it is merely looked at; and what tidies up goes on in the
+		// background, where the end of the command would cut it off.
+		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=gc.autoDetach", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=maintenance.autoDetach", "GIT_CONFIG_VALUE_2=false",
 	}, set...) {
 		name, value, _ := strings.Cut(e, "=")
 		put(name, value)

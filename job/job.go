@@ -22,10 +22,6 @@ const (
 	DefaultTime = 120 * time.Second
 	MaxTime     = 600 * time.Second // what takes longer is no call that a model waits for
 
-	// grace is how long a process may take to end by itself when it is asked to.
-	grace = 2 * time.Second
-	// patience is how long processes may take to vanish once they are killed.
-	patience = 5 * time.Second
 	// drain is how long output may still come from a pipe that an escaped process holds open.
 	drain = 500 * time.Millisecond
 	// tick is how often somebody who watches is shown more.

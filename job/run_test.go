@@ -71,7 +71,7 @@ func TestRunStartsInTheOpenFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	// Somebody puts a link in the folder's place.
 	if err := errors.Join(os.Rename(inside, inside+"2"), os.Symlink(other, inside)); err != nil {
 		t.Fatal(err)

@@ -7,9 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
-const listSeparator = ":"
+const (
+	listSeparator = ":"
+
+	// grace is how long a process may take to end by itself when it is asked to.
+	grace = 2 * time.Second
+	// patience is how long processes may take to vanish once they are killed.
+	patience = 5 * time.Second
+)
 
 func isAbs(p string) bool { return filepath.IsAbs(p) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,11 +20,16 @@ type tree struct {
 	cmd    *exec.Cmd
 	leader int
 	mark   []byte
-	err    error
+	since  uint64         // when the command started; nothing older is of its family
+	known  map[int]uint64 // members that were seen, and when they started
 }
 
 func newTree(cmd *exec.Cmd, id string) *tree {
-	return &tree{cmd: cmd, leader: cmd.Process.Pid, mark: []byte(marker + "=" + id)}
+	t := &tree{cmd: cmd, leader: cmd.Process.Pid, mark: []byte(marker + "=" + id), known: map[int]uint64{}}
+	if p, ok := lookAt(t.leader); ok {
+		t.since = p.started
+	}
+	return t
 }
 
 // startIn is the folder to start in. An open folder is reached by its handle, which the child has too until it becomes
@@ -114,7 +120,8 @@ func (t *tree) signal(all []process, s unix.Signal) {
 type process struct {
 	pid, parent, group, session int
 	state                       byte
-	started                     string
+	kernel                      bool
+	started                     uint64
 }
 
 // signal sends s to the very process that was seen: its number could be another's by now.
@@ -131,40 +138,57 @@ func (p process) signal(s unix.Signal) {
 
 // members are the living processes of the tree.
 func (t *tree) members() []process {
-	table := processes()
+	var young []process
+	for _, p := range processes() {
+		if p.started >= t.since && !p.kernel && p.pid != os.Getpid() {
+			young = append(young, p)
+		}
+	}
 	in := map[int]bool{t.leader: true}
-	for _, p := range table {
-		if p.group == t.leader || p.session == t.leader || in[p.parent] || t.marked(p.pid) {
+	for _, p := range young {
+		since, seen := t.known[p.pid]
+		if seen && since == p.started || p.group == t.leader || p.session == t.leader || p.living() && t.marked(p) {
 			in[p.pid] = true
 		}
 	}
 	for grew := true; grew; {
 		grew = false
-		for _, p := range table {
+		for _, p := range young {
 			if !in[p.pid] && in[p.parent] {
 				in[p.pid], grew = true, true
 			}
 		}
 	}
 	var all []process
-	for _, p := range table {
-		if in[p.pid] && p.state != 'Z' && p.state != 'X' && p.pid != os.Getpid() {
+	for _, p := range young {
+		if in[p.pid] && p.living() {
+			t.known[p.pid] = p.started
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// marked reports whether a process was given the mark of this run with its environment.
-func (t *tree) marked(pid int) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false // another user's, or gone
-	}
-	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(e, t.mark) {
-			return true
+func (p process) living() bool { return p.state != 'Z' && p.state != 'X' }
+
+// marked reports whether a process was given the mark of this run with its environment. While a process becomes another
+// program, or ends, it has none for a moment; that moment is waited for.
+func (t *tree) marked(p process) bool {
+	const tries, pause = 50, time.Millisecond
+	look := time.NewTicker(pause)
+	defer look.Stop()
+	for range tries {
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		if err != nil {
+			return false // another user's, or gone
 		}
+		if len(env) > 0 {
+			return slices.ContainsFunc(bytes.Split(env, []byte{0}), func(e []byte) bool { return bytes.Equal(e, t.mark) })
+		}
+		if now, ok := lookAt(p.pid); !ok || now.started != p.started || !now.living() {
+			return false
+		}
+		<-look.C
 	}
 	return false
 }
@@ -195,11 +219,17 @@ func lookAt(pid int) (process, bool) {
 		return process{}, false
 	}
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	const startTime = 19 // the 22nd field of the file, counted from the third
+	const flags, startTime = 6, 19 // the 9th and 22nd field of the file, counted from the third
+	const kernelThread = 0x00200000
 	if len(f) <= startTime || f[0] == "" {
 		return process{}, false
 	}
-	p := process{pid: pid, state: f[0][0], started: f[startTime]}
+	p := process{pid: pid, state: f[0][0]}
+	bits, err := strconv.ParseUint(f[flags], 10, 64)
+	p.kernel = err != nil || bits&kernelThread != 0
+	if p.started, err = strconv.ParseUint(f[startTime], 10, 64); err != nil {
+		return process{}, false
+	}
 	for i, to := range []*int{&p.parent, &p.group, &p.session} {
 		if *to, err = strconv.Atoi(f[i+1]); err != nil {
 			return process{}, false

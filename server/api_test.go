@@ -436,6 +436,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	w.refused(409, "POST", "/api/agent", map[string]any{"maxSteps": 3})
+	do[any](w, 200, "POST", "/api/agent", map[string]any{"maxSteps": 0, "history": 30}) // as it is
 	for _, b := range []map[string]any{{"callsPerStep": 65}, {"persona": strings.Repeat("x", 401)}, {"maxTokens": -1}, {"unknown": 1}} {
 		w.refused(422, "POST", "/api/agent", b)
 	}
@@ -591,7 +592,7 @@ func TestServe(t *testing.T) {
 	if err != nil || !strings.Contains(note, "taken") || l2.Addr().String() == l.Addr().String() {
 		t.Fatal(note, err)
 	}
-	l2.Close()
+	_ = l2.Close()
 	for _, bad := range []string{"0.0.0.0:0", ":0", "192.0.2.1:1", "[::]:0"} {
 		_, _, err := server.Listen(bad, false)
 		wantKind(t, err, jackline.Forbidden)
@@ -599,7 +600,7 @@ func TestServe(t *testing.T) {
 	if l, _, err := server.Listen("0.0.0.0:0", true); err != nil {
 		t.Error(err)
 	} else {
-		l.Close()
+		_ = l.Close()
 	}
 	for _, bad := range []string{"here", "127.0.0.1:x", "127.0.0.1:99999"} {
 		_, _, err := server.Listen(bad, false)
@@ -641,7 +642,7 @@ func TestServe(t *testing.T) {
 	}
 	res.Body.Close()
 	if c, err := net.Dial("tcp", addr); err == nil {
-		c.Close()
+		_ = c.Close()
 		t.Error("it still listens")
 	}
 }

@@ -37,6 +37,7 @@ type sessionEventsIn struct {
 type allEventsIn struct {
 	Last  int64 `header:"Last-Event-ID" minimum:"0" doc:"the seq of the last event that the client has"`
 	After int64 `query:"after" minimum:"0" doc:"the same, for a first request"`
+	Tail  bool  `query:"tail" doc:"without a cursor: begin at the end, for a client that wants only what comes"`
 }
 
 // cursor is where a stream begins. A client that comes back sends the header with the address of its first request.
@@ -85,8 +86,11 @@ func (s *Server) allEvents(ctx context.Context, in *allEventsIn) (*stream, error
 	}
 	at := cursor(in.Last, in.After)
 	last, err := s.c.Store.LastSeq(ctx)
-	if err == nil && at > last {
+	switch {
+	case err == nil && at > last:
 		err = goneError()
+	case at == 0 && in.Tail:
+		at = last
 	}
 	return s.follow(f, at, err)
 }

@@ -31,7 +31,7 @@ type reader struct {
 
 func (w *world) follow(path string, header ...string) *reader {
 	w.t.Helper()
-	res := w.send("GET", path, nil, header...)
+	res := w.send("GET", path, nil, header...) //nolint:bodyclose // close does
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatalf("%s: %s %s", path, res.Status, res.Header.Get("Content-Type"))
 	}
@@ -159,6 +159,9 @@ func TestEvents(t *testing.T) {
 		t.Errorf("from %d: %+v", seq-1, got)
 	}
 	w.refused(410, "GET", fmt.Sprintf("/api/events?after=%d", seq+1000), nil)
+	if got := w.follow("/api/events?tail=true").until("ready"); len(got) != 1 || !strings.Contains(got[0].data, f.id) {
+		t.Errorf("from the end: %+v", got)
+	}
 }
 
 // Nobody misses anything while many write at once, whenever and however often a client comes back.

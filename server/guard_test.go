@@ -162,7 +162,13 @@ func TestGuard(t *testing.T) {
 			}
 		}
 		odd := r
-		for _, odd.method = range []string{"OPTIONS", "TRACE", "PUT", "BREW"} {
+		for _, odd.method = range []string{"OPTIONS", "TRACE", "PUT", "BREW", "HEAD"} {
+			if odd.method == "HEAD" { // no body to look at
+				if res := w.send("HEAD", strings.NewReplacer("{", "", "}", "").Replace(r.path), nil); res.Body.Close() != nil || res.StatusCode != 405 && r.path != "/healthz" {
+					t.Errorf("HEAD %s: %d", r.path, res.StatusCode)
+				}
+				continue
+			}
 			if got := try(odd, hosts[0], origins[0], sites[0], tokens[0], types[0], ""); got != 405 {
 				t.Errorf("%s %s: %d", odd.method, r.path, got)
 			}
@@ -176,7 +182,12 @@ func TestGuard(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	w := newWorld(t)
-	get := func(path string, header ...string) (*http.Response, string) {
+	type answer struct {
+		StatusCode int
+		Status     string
+		Header     http.Header
+	}
+	get := func(path string, header ...string) (answer, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "GET", w.http.URL+path, nil)
 		if err != nil {
@@ -191,7 +202,7 @@ func TestPage(t *testing.T) {
 		}
 		defer res.Body.Close()
 		b, _ := io.ReadAll(res.Body)
-		return res, string(b)
+		return answer{res.StatusCode, res.Status, res.Header}, string(b)
 	}
 	res, body := get("/")
 	if res.StatusCode != 200 || !strings.Contains(body, "<title>page") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {

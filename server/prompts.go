@@ -69,7 +69,7 @@ func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody]
 	default:
 		taken, err = s.c.Turns.Submit(ctx, s.owner, in.ID, b.Prompt, opt)
 	}
-	return bodyOf(takenBody{taken.Turn, taken.Queued, taken.Steered}, err)
+	return bodyOf(takenBody(taken), err)
 }
 
 // options are a turn's options as the request gives them.

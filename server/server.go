@@ -87,6 +87,7 @@ type Server struct {
 	codes   *guard.Codes
 	logins  *guard.Limiter
 
+	lasts    lasts
 	settings sync.Mutex // one change of settings at a time
 
 	streams *group
@@ -217,7 +218,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		err = h.Close()
 	}
-	<-ended
+	if why := <-ended; !errors.Is(why, http.ErrServerClosed) {
+		err = errors.Join(err, why)
+	}
 	s.Close()
 	if err != nil {
 		return jackline.E("server.Serve", jackline.Internal, err, "The server did not close cleanly.")

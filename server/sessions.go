@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -39,40 +40,83 @@ func (s *Server) listSessions(ctx context.Context, in *listSessionsIn) (*body[[]
 	if err != nil {
 		return nil, err
 	}
+	open, err := s.c.Store.OpenTurns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has := map[jackline.SessionID]map[jackline.Status]bool{}
+	for _, t := range open {
+		if has[t.Session] == nil {
+			has[t.Session] = map[jackline.Status]bool{}
+		}
+		has[t.Session][t.Status] = true
+	}
 	rows := make([]sessionRow, 0, len(list))
 	for _, v := range list {
-		turns, err := s.c.Store.Turns(ctx, s.owner, v.ID)
+		last, err := s.lasts.of(ctx, s, v.Session)
 		if jackline.KindOf(err) == jackline.NotFound {
 			continue // deleted meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, rowOf(v, turns))
+		rows = append(rows, sessionRow{Session: v.Session, Status: statusOfChat(has[v.ID], v.Open), Last: last, Open: v.Open})
 	}
 	return bodyOf(rows, nil)
 }
 
-func rowOf(v store.SessionRow, turns []jackline.Turn) sessionRow {
-	row := sessionRow{Session: v.Session, Open: v.Open}
-	has := map[jackline.Status]bool{}
+// statusOfChat is what a chat is at: what a person has to know comes first.
+func statusOfChat(has map[jackline.Status]bool, open int) string {
+	switch {
+	case has[jackline.Waiting] || open > 0:
+		return "waiting"
+	case has[jackline.Running]:
+		return "running"
+	case has[jackline.Queued]:
+		return "queued"
+	}
+	return "idle"
+}
+
+// lasts remembers the beginnings of last prompts. The list is asked for after every turn, and most chats in it have not
+// changed since.
+type lasts struct {
+	mu    sync.Mutex
+	known map[jackline.SessionID]last
+}
+
+type last struct {
+	updated time.Time
+	text    string
+}
+
+// maxLasts bounds what is remembered: more chats than a person pages through.
+const maxLasts = 2000
+
+func (l *lasts) of(ctx context.Context, s *Server, v jackline.Session) (string, error) {
+	l.mu.Lock()
+	have, ok := l.known[v.ID]
+	l.mu.Unlock()
+	if ok && have.updated.Equal(v.Updated) {
+		return have.text, nil
+	}
+	turns, err := s.c.Store.Turns(ctx, s.owner, v.ID)
+	if err != nil {
+		return "", err
+	}
+	now := last{updated: v.Updated}
 	for _, t := range turns {
-		has[t.Status] = true
 		if t.Parent == "" && t.Prompt != "" {
-			row.Last = cut(t.Prompt, lastLength)
+			now.text = cut(t.Prompt, lastLength)
 		}
 	}
-	switch {
-	case has[jackline.Waiting] || v.Open > 0:
-		row.Status = "waiting"
-	case has[jackline.Running]:
-		row.Status = "running"
-	case has[jackline.Queued]:
-		row.Status = "queued"
-	default:
-		row.Status = "idle"
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil || len(l.known) >= maxLasts {
+		l.known = map[jackline.SessionID]last{}
 	}
-	return row
+	l.known[v.ID] = now
+	return now.text, nil
 }
 
 // cut is the beginning of s, at most n characters.

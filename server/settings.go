@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -28,7 +30,7 @@ func (s *Server) getPermissions(ctx context.Context, _ *none) (*body[permissions
 		p.Disabled = []string{}
 	}
 	grants, err := s.c.Store.Grants(ctx, s.owner, "")
-	return bodyOf(permissionsBody{Permissions: p, Grants: grants, Fixed: s.fixed(permissionKey)}, err)
+	return bodyOf(permissionsBody{Permissions: p, Grants: grants, Fixed: s.fixed()}, err)
 }
 
 type togglesPatch struct {
@@ -77,7 +79,7 @@ func (s *Server) setPermissions(ctx context.Context, in *permissionsIn) (*body[p
 	if b.Disabled != nil && slices.ContainsFunc(*b.Disabled, func(n string) bool { return strings.TrimSpace(n) == "" }) {
 		return nil, jackline.E("server.setPermissions", jackline.Unprocessed, nil, "tools.disabled holds an empty name.")
 	}
-	changed, err := s.put(ctx, b, permissionKey)
+	changed, err := s.put(ctx, b, permissionKey, func() (any, error) { return s.c.Settings.Permissions(ctx, s.owner) })
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +98,8 @@ func permissionKey(k string) string {
 	return "permissions." + k
 }
 
-type agentBody struct {
-	jackline.AgentSettings
-	Fixed []string `json:"fixed" doc:"keys that a flag or the environment sets"`
-}
-
-func (s *Server) getAgent(ctx context.Context, _ *none) (*body[agentBody], error) {
-	a, err := s.c.Settings.Agent(ctx, s.owner)
-	return bodyOf(agentBody{a, s.fixed(agentKey)}, err)
+func (s *Server) getAgent(ctx context.Context, _ *none) (*body[jackline.AgentSettings], error) {
+	return bodyOf(s.c.Settings.Agent(ctx, s.owner))
 }
 
 // agentPatch. Zero means the default, where there is one.
@@ -119,8 +115,8 @@ type agentPatch struct {
 
 type agentIn struct{ Body agentPatch }
 
-func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[agentBody], error) {
-	if _, err := s.put(ctx, in.Body, agentKey); err != nil {
+func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[jackline.AgentSettings], error) {
+	if _, err := s.put(ctx, in.Body, agentKey, func() (any, error) { return s.c.Settings.Agent(ctx, s.owner) }); err != nil {
 		return nil, err
 	}
 	return s.getAgent(ctx, nil)
@@ -128,33 +124,38 @@ func (s *Server) setAgent(ctx context.Context, in *agentIn) (*body[agentBody], e
 
 func agentKey(k string) string { return "agent." + k }
 
-// put stores what a patch holds under its configuration keys, and reports whether it held anything. A key that a flag or
-// the environment fixes is a Conflict.
-func (s *Server) put(ctx context.Context, patch any, key func(string) string) (bool, error) {
+// put stores what a patch holds under its configuration keys, and reports whether it held anything. To change a key that
+// a flag or the environment fixes is a Conflict; to send it as it is does nothing.
+func (s *Server) put(ctx context.Context, patch any, key func(string) string, current func() (any, error)) (bool, error) {
 	const op = "server.put"
-	raw, err := json.Marshal(patch)
+	s.settings.Lock()
+	defer s.settings.Unlock()
+	now, err := current()
 	if err != nil {
+		return false, err
+	}
+	values, is := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := errors.Join(flatten(patch, key, values), flatten(now, key, is)); err != nil {
 		return false, jackline.E(op, jackline.Internal, err, "The settings cannot be read.")
 	}
-	values := map[string]json.RawMessage{}
-	if err := flatten(raw, key, values); err != nil {
-		return false, jackline.E(op, jackline.Internal, err, "The settings cannot be read.")
+	for _, f := range s.c.Settings.Fixed() {
+		if v, ok := values[f]; ok && !bytes.Equal(v, is[f]) {
+			return false, jackline.E(op, jackline.Conflict, nil, "%s is set by a flag or the environment; change it there.", f)
+		}
+		delete(values, f)
 	}
 	if len(values) == 0 {
 		return false, nil
 	}
-	s.settings.Lock()
-	defer s.settings.Unlock()
-	for _, f := range s.c.Settings.Fixed() {
-		if _, ok := values[f]; ok {
-			return false, jackline.E(op, jackline.Conflict, nil, "%s is set by a flag or the environment; change it there.", f)
-		}
-	}
 	return true, s.c.Settings.Put(ctx, s.owner, values)
 }
 
-// flatten puts the fields of a patch under their keys. Toggles are keys of their own.
-func flatten(raw json.RawMessage, key func(string) string, into map[string]json.RawMessage) error {
+// flatten puts the fields of settings, or of a patch of them, under their keys. Toggles are keys of their own.
+func flatten(v any, key func(string) string, into map[string]json.RawMessage) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return err
@@ -171,15 +172,11 @@ func flatten(raw json.RawMessage, key func(string) string, into map[string]json.
 	return nil
 }
 
-// fixed lists the fixed keys that key makes, as the body names them.
-func (s *Server) fixed(key func(string) string) []string {
+// fixed lists the fixed keys of the permissions, as their body names them.
+func (s *Server) fixed() []string {
 	list := []string{}
 	for _, f := range s.c.Settings.Fixed() {
-		k := f
-		if i := strings.IndexByte(f, '.'); i >= 0 && !strings.HasPrefix(f, "tools.") {
-			k = f[i+1:]
-		}
-		if key(k) == f {
+		if k := strings.TrimPrefix(f, "permissions."); permissionKey(k) == f {
 			list = append(list, k)
 		}
 	}

@@ -93,6 +93,7 @@ type lane struct {
 	next    jackline.TurnID // what runs next, before the queue
 	quiet   jackline.TurnID // a new turn that was never announced as queued
 	waiting jackline.TurnID // the turn that was left waiting for a person
+	since   time.Time       // since when
 	cards   int             // how many cards of it were open when the keeper last looked; -1: it has not looked
 	idle    bool            // it was run again although no card of it was open
 }

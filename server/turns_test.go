@@ -230,6 +230,55 @@ func TestSteer(t *testing.T) {
 	})
 }
 
+// Words that are sent while the engine takes others are not lost, however close the two come.
+func TestSteerLosesNothing(t *testing.T) {
+	w := alone(t)
+	s := w.session()
+	w.submit(s.ID, strings.Repeat("say x;", 60))
+	sent := make(chan string, 100)
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			for k := range 8 {
+				word := fmt.Sprintf("say word-%d-%d.", n, k)
+				if _, err := w.turns.Steer(t.Context(), jackline.Local, s.ID, word, jackline.TurnOptions{}); err == nil {
+					sent <- word
+				} else if jackline.KindOf(err) != jackline.Conflict { // too many at once
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(sent)
+	w.until("it is over", func() bool {
+		open, err := w.db.OpenTurns(context.Background())
+		return err == nil && len(open) == 0
+	})
+	var said strings.Builder
+	events, err := w.db.Events(t.Context(), jackline.Local, s.ID, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivered := 0
+	for _, e := range events {
+		if e.Type == "steer" || e.Type == "turn.start" {
+			said.Write(e.Data)
+			delivered++
+		}
+	}
+	n := 0
+	for word := range sent {
+		n++
+		if c := strings.Count(said.String(), word); c != 1 {
+			t.Errorf("%q was delivered %d times", word, c)
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d were taken", n)
+	}
+}
+
 func TestContinue(t *testing.T) {
 	w := alone(t)
 	s := w.session()
@@ -472,6 +521,7 @@ func TestOneShot(t *testing.T) {
 	// Killed, it leaves a turn that counts as running. No server takes it up.
 	k = w2.submit(s.ID, "hang")
 	w2.until("it runs", func() bool { return w2.turn(k.Turn.ID).Status == jackline.Running })
+	behind := w2.submit(s.ID, "say x") // and this one was never begun
 	if err := w2.db.Release(t.Context(), "session "+string(s.ID), holder(t, w2, s.ID).ID); err != nil {
 		t.Fatal(err)
 	}
@@ -480,6 +530,14 @@ func TestOneShot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w3.ends(k.Turn.ID, jackline.Interrupted)
+	w3.ends(behind.Turn.ID, jackline.Interrupted)
+	more, err := w3.turns.Continue(t.Context(), jackline.Local, s.ID, behind.Turn.ID, jackline.TurnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := w3.ends(more.Turn.ID, jackline.Done); v.Prompt != "say x" || v.Options.Continues != "" {
+		t.Errorf("%+v", v)
+	}
 }
 
 // A turn that a crash left running is ended by whoever next sends a prompt.
@@ -528,14 +586,16 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("it says %q", jackline.Say(err))
 	}
 
-	// A dead server holds nobody up.
-	w3 := alone(t)
-	dead := store.Holder{ID: "p_dead", PID: 1 << 22, Host: hostname(t)}
-	if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
-		t.Fatal(err)
-	}
-	if err := w3.turns.Resume(t.Context(), ""); err != nil {
-		t.Error(err)
+	// A dead server holds nobody up, whether or not its parent has taken note.
+	for _, pid := range []int{1 << 22, zombie(t)} {
+		w3 := alone(t)
+		dead := store.Holder{ID: "p_dead", PID: pid, Host: hostname(t)}
+		if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
+			t.Fatal(err)
+		}
+		if err := w3.turns.Resume(t.Context(), ""); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

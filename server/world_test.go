@@ -162,6 +162,7 @@ func tools(f *files) *tool.Set {
 //	slowly           until the context ends, and then ends well all the same
 //	steered          until words come
 //	limit            end at the step limit
+//	doze             wait for nothing
 //	fail, panic, leave
 type puppet struct {
 	db   *store.DB
@@ -238,6 +239,7 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	case jackline.Waiting:
 		t.Status = jackline.Running
 		err = append1(jackline.Record{}, jackline.TurnStatus{Status: jackline.Running})
+	default: // taken up again
 	}
 	if err != nil {
 		return t, err
@@ -296,7 +298,7 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 			return end(jackline.StepLimit, "limit")
 		case "steered":
 			for !c.Steered() && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 			if err := words(); err != nil {
 				return t, err
@@ -307,6 +309,9 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 			panic("a secret panic")
 		case "leave":
 			return t, nil
+		case "doze":
+			t.Status = jackline.Waiting
+			return t, append1(jackline.Record{}, jackline.TurnStatus{Status: jackline.Waiting})
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, turn.ErrStopped) {
@@ -390,11 +395,6 @@ func (s *syncBuffer) String() string {
 
 type option func(*world, *server.TurnsConfig)
 
-// with puts another runner in the place of the puppet.
-func with(r func(*world) turn.Runner) option {
-	return func(w *world, c *server.TurnsConfig) { c.Runner = r(w) }
-}
-
 // newTurns makes everything but HTTP, over a store in dir.
 func newTurns(t *testing.T, dir string, opts ...option) *world {
 	t.Helper()
@@ -436,6 +436,8 @@ func (w *world) close() {
 	}
 	if w.server != nil {
 		w.server.Close()
+	}
+	if w.http != nil {
 		w.http.Close()
 	}
 	if err := w.db.Close(); err != nil {
@@ -470,12 +472,20 @@ func (w *world) gate(jackline.Session) (*tool.Gate, error) {
 
 func (w *world) halted() bool { return w.turns.Halted() }
 
-// newWorld makes a server over a store of its own.
+// newWorld makes a server over a store of its own, and lets it listen.
 func newWorld(t *testing.T, opts ...option) *world {
 	t.Helper()
 	w := newTurns(t, filepath.Join(t.TempDir(), "data"), opts...)
 	w.http = httptest.NewUnstartedServer(nil)
-	addr := w.http.Listener.Addr()
+	w.serve(guard.HostsOf(w.http.Listener.Addr())...)
+	w.http.Config.Handler = w.server.Handler()
+	w.http.Start()
+	return w
+}
+
+// serve makes the server.
+func (w *world) serve(hosts ...string) {
+	w.t.Helper()
 	var err error
 	w.server, err = server.New(server.Config{
 		Store: w.db, Turns: w.turns, Desk: w.desk, Settings: w.set, Gate: w.gate,
@@ -505,14 +515,11 @@ func newWorld(t *testing.T, opts ...option) *world {
 			"icon.svg":        {Data: []byte("<svg/>")},
 			".hidden":         {Data: []byte("no")},
 		},
-		Token: token, Hosts: guard.HostsOf(addr), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Token: token, Hosts: hosts, Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.http.Config.Handler = w.server.Handler()
-	w.http.Start()
-	return w
 }
 
 // problem is an error answer.

@@ -20,26 +20,29 @@ func TestPlans(t *testing.T) {
 		"history":    {`SELECT i.n FROM items i JOIN sessions s ON s.id = i.session WHERE i.session = ? AND i.n > s.gen_after ORDER BY i.n`, "items_history"},
 		"calls":      {`SELECT c.id FROM calls c WHERE c.session = ? AND c.turn = ?`, "calls_turn"},
 	} {
-		rows, err := d.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(test.query, "?", "1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plan []string
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+		t.Run(name, func(t *testing.T) {
+			rows, err := d.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(test.query, "?", "1"))
+			if err != nil {
 				t.Fatal(err)
 			}
-			plan = append(plan, detail)
-		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
-		}
-		text := strings.Join(plan, "; ")
-		sorts := strings.Contains(text, "TEMP B-TREE") && name != "expiring"
-		if !strings.Contains(text, test.want) || sorts {
-			t.Errorf("%s: %s", name, text)
-		}
+			defer rows.Close()
+			var plan []string
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+					t.Fatal(err)
+				}
+				plan = append(plan, detail)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(plan, "; ")
+			sorts := strings.Contains(text, "TEMP B-TREE") && name != "expiring"
+			if !strings.Contains(text, test.want) || sorts {
+				t.Error(text)
+			}
+		})
 	}
 }

@@ -116,22 +116,24 @@ func (g *Gate) Describe(name string, raw json.RawMessage) (canonical, title, ico
 
 // Intent is what a judge would be given for a call, without running, opening, storing or asking anything.
 func (g *Gate) Intent(who jackline.Actor, c jackline.Call) (jackline.Intent, error) {
-	i, _, _, err := g.resolve(who, c)
+	i, _, _, err := g.outline(who, c)
 	return i, err
 }
 
 // Preview is the intent of a call with what its card would show, for which files may be opened. What is refused for good
 // shows nothing.
 func (g *Gate) Preview(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
-	i, b, in, err := g.resolve(who, c)
+	i, b, in, err := g.outline(who, c)
 	if err != nil || b.preview == nil || refused(i.Touches) != "" {
 		return i, jackline.View{}, err
 	}
-	v, err := b.preview(ctx, in)
+	var v jackline.View
+	err = safely(func() (err error) { v, err = b.preview(ctx, in); return err })
 	return i, v, err
 }
 
-func (g *Gate) resolve(who jackline.Actor, c jackline.Call) (jackline.Intent, bound, In, error) {
+// outline makes of a call what can be known of it without asking or opening anything.
+func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bound, In, error) {
 	t, ok := g.Tools.Lookup(c.Name)
 	if !ok {
 		return jackline.Intent{}, bound{}, In{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
@@ -167,8 +169,19 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}
-	b, err := t.bind(canonical)
+	var b bound
+	err = safely(func() (err error) { b, err = t.bind(canonical); return err })
 	return canonical, b, err
+}
+
+// safely calls a function that a tool brought. A panic in it is that call's error, not the end of the program.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = jackline.E("tool.safely", jackline.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "The tool broke down.")
+		}
+	}()
+	return f()
 }
 
 // intent resolves the touches of a bound call. The effect is what the touches say, which must lie within what the
@@ -181,13 +194,11 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	if b.touches == nil {
 		return i, nil
 	}
-	touches, err := b.touches(in)
-	if err != nil {
+	if err := safely(func() (err error) { i.Touches, err = b.touches(in); return err }); err != nil {
 		return i, err
 	}
-	i.Touches = touches
 	var e jackline.Effect
-	for _, touch := range touches {
+	for _, touch := range i.Touches {
 		if touch.Effect == 0 || !t.facts.Effect.Has(touch.Effect) {
 			return i, jackline.E("tool.intent", jackline.Internal,
 				fmt.Errorf("%s declares %v and touches %v", t.facts.Name, t.facts.Effect, touch.Effect), "The tool is broken.")
@@ -209,6 +220,22 @@ func refused(touches []jackline.Touch) string {
 	return ""
 }
 
+// A passage is one call on its way through the gate: what the stages behind it have found out.
+type passage struct {
+	r        Request
+	c        jackline.Call
+	t        Tool
+	b        bound
+	in       In
+	i        jackline.Intent
+	decision jackline.Decision
+	row      jackline.Approval // the question about this call, if asked
+	asked    bool
+	edited   bool                // a person changed the arguments with the answer
+	used     *jackline.Approval  // the answer that lets it run
+	wait     jackline.ApprovalID // the question that it waits for
+}
+
 // Do takes one call as far as it can go: to its one outcome, or to a question that waits for a person. What happened is in
 // the log before Do returns. Do never blocks on a person. An error means that the log could not be written, or
 // that ctx ended before the call began; then nothing ran.
@@ -216,193 +243,251 @@ func refused(touches []jackline.Touch) string {
 // A call that a crash interrupted comes here again as it was stored: if it may have acted, its outcome
 // is unknown and it is not run again.
 func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
-	c := r.Call
-	d := Done{Call: c}
-	if c.State == jackline.CallEnded {
-		return d, nil
+	if r.Call.State == jackline.CallEnded {
+		return Done{Call: r.Call}, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return d, err
+		return Done{Call: r.Call}, err
 	}
-	t, known := g.Tools.Lookup(c.Name)
-	if c.State == jackline.CallStarted && (!known || c.Acts) {
-		return g.end(ctx, r, c, ending{outcome: jackline.Unknown, text: UnknownText})
-	}
-	if !known {
-		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: noSuchTool(c.Name, g.Tools.Names())})
-	}
-	c.Name = t.facts.Name
-	if c.Cut && t.facts.Effect.Acts() {
-		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: cutText})
-	}
-	if why := t.Facts().WhyNot; why != "" {
-		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: "FAILED: " + t.facts.Name + " cannot be used now: " + why})
-	}
-
-	// A person may have answered already, and may have changed the arguments with the answer.
-	row, asked, err := g.Desk.Row(ctx, r.Who.Owner, c.ID)
-	if err != nil {
-		return d, err
-	}
-	edited := false
-	if asked && row.State == jackline.Approved && row.Kind == jackline.KindCall && string(row.Args) != string(c.Args) {
-		edited, c.Args = row.Answer.Args != nil, row.Args
-	}
-	canonical, b, err := t.decode(c.Args)
-	if err != nil {
-		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: failed(err)})
-	}
-	c.Args, c.Title = canonical, b.title
-	in := In{
-		Actor: r.Who, Call: c.ID, Tools: g.Tools, Limit: r.Limit, Zone: r.Zone,
-		State: func(key string) json.RawMessage {
-			v, _ := g.Log.State(ctx, r.Who.Owner, c.Session, key)
-			return v
-		},
-		Progress: func(text string) {
-			g.Log.Live(r.Who.Owner, jackline.NewEvent(c.Session, c.Turn, jackline.ToolProgress{Call: c.ID, Text: text}))
-		},
-	}
-	i, err := intent(t, b, in, c)
-	if err != nil {
-		return g.end(ctx, r, c, ending{outcome: jackline.Errored, text: failed(err)})
-	}
-	c.Acts = i.Effect.Acts()
-
-	decision := g.Judge.Judge(i)
-	if decision.Verdict == jackline.Deny {
-		d, err := g.end(ctx, r, c, ending{outcome: jackline.Denied, by: decision.Rule, reason: decision.Reason, text: deniedByRule(decision)})
-		d.Hard = decision.Hard
-		return d, err
-	}
-	if c.Acts && g.Halted != nil && g.Halted() {
-		return g.end(ctx, r, c, ending{outcome: jackline.Denied, by: "kill-switch", reason: haltedText, text: "DENIED: " + haltedText})
-	}
-	if c.Acts || decision.Verdict == jackline.Ask || t.facts.Asks {
-		for _, p := range r.Prior {
-			if p.Name == c.Name && p.Outcome == jackline.Denied && p.State == jackline.CallEnded && p.By == jackline.ByPerson && string(p.Args) == string(c.Args) {
-				return g.end(ctx, r, c, ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: p.Reason, text: deniedBefore(t.facts.Asks, p.Reason)})
-			}
+	p := &passage{r: r, c: r.Call}
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge, g.recall, g.permit} {
+		over, err := stage(ctx, p)
+		if err != nil {
+			return Done{Call: r.Call}, err
+		}
+		if over != nil {
+			d, err := g.end(ctx, r, p.c, *over)
+			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
+			return d, err
 		}
 	}
-	if t.cache {
-		if p, ok := t.cached(ctx, in, b, c, r.Prior); ok {
-			c.Cached = p.ID
-			return g.end(ctx, r, c, ending{outcome: jackline.OK, text: p.Text, origin: p.Origin, source: p.Source, dropped: p.Dropped, stamp: p.Stamp})
-		}
+	switch {
+	case p.wait != "":
+		return Done{Call: p.c, Wait: p.wait}, nil
+	case r.Hold:
+		return Done{Call: p.c, Held: true}, nil
 	}
-
-	used, waitFor, over, err := g.permit(ctx, r, &c, t, b, in, i, decision, row, asked)
-	if err != nil {
-		return d, err
-	}
-	if over != nil {
-		d, err := g.end(ctx, r, c, *over)
-		d.Asked = over.by == jackline.ByNobody
-		return d, err
-	}
-	if waitFor != "" {
-		return Done{Call: c, Wait: waitFor}, nil
-	}
-	if r.Hold {
-		return Done{Call: c, Held: true}, nil
-	}
-	return g.run(ctx, r, c, t, b, in, used, edited)
+	return g.run(ctx, p)
 }
 
-// permit settles whether the call may run now. One of the results is set: an outcome that ends it, a row to wait for, or neither: it may
-// run, and used is the approval that this uses up, if it took one.
-func (g *Gate) permit(ctx context.Context, r Request, c *jackline.Call, t Tool, b bound, in In, i jackline.Intent, decision jackline.Decision,
-	row jackline.Approval, asked bool) (used *jackline.Approval, wait jackline.ApprovalID, over *ending, err error) {
-	if asked {
-		switch row.State {
-		case jackline.Pending:
-			return nil, row.ID, nil, nil
-		case jackline.Refused:
-			return nil, "", &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: row.Answer.Reason, text: deniedByPerson(row)}, nil
-		case jackline.Lapsed:
-			return nil, "", &ending{outcome: jackline.Expired, text: expiredText}, nil
-		case jackline.Withdrawn:
-			return nil, "", &ending{outcome: jackline.Cancelled, text: withdrawnText}, nil
-		case jackline.Approved:
-			if row.Kind == jackline.KindQuestion {
-				return nil, "", &ending{outcome: jackline.OK, source: jackline.Ours, text: answers(row), used: &row}, nil
+// find is the first stage: there must be such a tool, and the call must have arrived whole and not be in doubt.
+func (g *Gate) find(_ context.Context, p *passage) (*ending, error) {
+	t, known := g.Tools.Lookup(p.c.Name)
+	switch {
+	case p.c.State == jackline.CallStarted && (!known || p.c.Acts):
+		return &ending{outcome: jackline.Unknown, text: UnknownText}, nil
+	case !known:
+		return &ending{outcome: jackline.Errored, text: noSuchTool(p.c.Name, g.Tools.Names())}, nil
+	}
+	p.t, p.c.Name = t, t.facts.Name
+	if p.c.Cut && t.facts.Effect.Acts() {
+		return &ending{outcome: jackline.Errored, text: cutText}, nil
+	}
+	if why := t.Facts().WhyNot; why != "" {
+		return &ending{outcome: jackline.Errored, text: "FAILED: " + t.facts.Name + " cannot be used now: " + why}, nil
+	}
+	return nil, nil
+}
+
+// resolve checks and binds the arguments, which a person may have changed meanwhile, and names what the call would touch.
+func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error) {
+	o := p.r.Who.Owner
+	if p.c.State != jackline.CallNew { // a new call cannot have been asked about
+		if p.row, p.asked, err = g.Desk.Row(ctx, o, p.c.ID); err != nil {
+			return nil, err
+		}
+	}
+	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && string(p.row.Args) != string(p.c.Args) {
+		p.edited, p.c.Args = p.row.Answer.Args != nil, p.row.Args
+	}
+	if p.c.Args, p.b, err = p.t.decode(p.c.Args); err != nil {
+		p.c.Args = p.r.Call.Args
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
+	}
+	p.c.Title = p.b.title
+	session, turn, id := p.c.Session, p.c.Turn, p.c.ID
+	p.in = In{
+		Actor: p.r.Who, Call: id, Tools: g.Tools, Limit: p.r.Limit, Zone: p.r.Zone,
+		State: func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
+		Progress: func(text string) {
+			g.Log.Live(o, jackline.NewEvent(session, turn, jackline.ToolProgress{Call: id, Text: text}))
+		},
+	}
+	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
+	}
+	p.c.Acts = p.i.Effect.Acts()
+	return nil, nil
+}
+
+// judge asks the judge, and the kill switch.
+func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
+	p.decision = g.Judge.Judge(p.i)
+	if d := p.decision; d.Verdict == jackline.Deny {
+		return &ending{outcome: jackline.Denied, by: d.Rule, reason: d.Reason, hard: d.Hard, text: deniedByRule(d)}, nil
+	}
+	if p.c.Acts && g.Halted != nil && g.Halted() {
+		return &ending{outcome: jackline.Denied, by: "kill-switch", reason: haltedText, text: "DENIED: " + haltedText}, nil
+	}
+	return nil, nil
+}
+
+// recall looks at the earlier calls of the turn: what a person denied is not asked about again, and an equal pure read
+// is answered with what it brought.
+func (g *Gate) recall(ctx context.Context, p *passage) (*ending, error) {
+	if p.c.Acts || p.decision.Verdict == jackline.Ask || p.t.facts.Asks {
+		for _, q := range p.r.Prior {
+			if q.Name == p.c.Name && q.Outcome == jackline.Denied && q.State == jackline.CallEnded && q.By == jackline.ByPerson && string(q.Args) == string(p.c.Args) {
+				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(p.t.facts.Asks, q.Reason)}, nil
 			}
-			if g.Desk.Holds(row, i) {
-				return &row, "", nil, nil
+		}
+	}
+	if q, ok := p.cached(ctx); ok {
+		p.c.Cached = q.ID
+		return &ending{outcome: jackline.OK, text: q.Text, origin: q.Origin, source: q.Source, dropped: q.Dropped, stamp: q.Stamp}, nil
+	}
+	return nil, nil
+}
+
+// cached finds an earlier equal call of the turn whose result still holds: nothing has acted since or is about to, and its stamp, if
+// it has one, is still true. What would be asked about is asked about again.
+func (p *passage) cached(ctx context.Context) (jackline.Call, bool) {
+	if !p.t.cache || p.r.Hold || p.decision.Verdict != jackline.Allow {
+		return jackline.Call{}, false
+	}
+	for k := len(p.r.Prior) - 1; k >= 0; k-- {
+		q := p.r.Prior[k]
+		if q.State != jackline.CallEnded || q.Acts && q.Outcome != jackline.Denied {
+			return jackline.Call{}, false
+		}
+		if q.Name != p.c.Name || q.Outcome != jackline.OK || string(q.Args) != string(p.c.Args) {
+			continue
+		}
+		return q, p.holds(ctx, q.Stamp)
+	}
+	return jackline.Call{}, false
+}
+
+// holds reports whether a cached result's stamp is still true. What cannot be checked is not.
+func (p *passage) holds(ctx context.Context, stamp string) bool {
+	if p.b.changed == nil {
+		return true
+	}
+	changed := true
+	_ = safely(func() error { changed = p.b.changed(ctx, p.in, stamp); return nil })
+	return !changed
+}
+
+// permit settles whether the call may run now: it may, or it is over, or it waits for a person.
+func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
+	if p.asked {
+		if over, settled := g.answered(p); settled {
+			return over, nil
+		}
+	}
+	if !p.t.facts.Asks {
+		if p.decision.Verdict == jackline.Ask {
+			granted, err := g.Desk.Granted(ctx, p.i)
+			if err != nil {
+				return nil, err
 			}
-			// What was approved is not what would run now: it is a new question.
-		case jackline.Used:
-			// The approval is spent, and the call has no outcome: it was interrupted before it began.
-			return nil, "", &ending{outcome: jackline.Unknown, text: UnknownText}, nil
+			if granted {
+				return nil, nil
+			}
+		} else {
+			return nil, nil
 		}
 	}
-	if t.facts.Asks {
-		decision.Verdict = jackline.Ask
-	}
-	if decision.Verdict == jackline.Ask && !t.facts.Asks {
-		granted, err := g.Desk.Granted(ctx, i)
-		if err != nil {
-			return nil, "", nil, err
+	if t := p.r.Who.Turn; t.ID != "" && t.Options.OnAsk != jackline.AskWait {
+		reason := p.decision.Reason
+		if p.t.facts.Asks {
+			reason = "Nobody was there to answer."
 		}
-		if granted {
-			decision.Verdict = jackline.Allow
-		}
+		return &ending{outcome: jackline.Denied, by: jackline.ByNobody, reason: reason, text: nobodyText(p.t.facts.Asks)}, nil
 	}
-	if decision.Verdict == jackline.Allow {
-		return nil, "", nil, nil
-	}
-	if r.Who.Turn.ID != "" && r.Who.Turn.Options.OnAsk != jackline.AskWait {
-		if t.facts.Asks {
-			decision.Reason = "Nobody was there to answer."
-		}
-		return nil, "", &ending{outcome: jackline.Denied, by: jackline.ByNobody, reason: decision.Reason, text: nobodyText(t.facts.Asks)}, nil
-	}
-	card := Card{}
-	if t.facts.Asks {
-		if card.Questions, err = b.ask(); err != nil {
-			return nil, "", &ending{outcome: jackline.Errored, text: failed(err)}, nil
-		}
-	} else if b.preview != nil {
-		if card.View, err = b.preview(ctx, in); err != nil {
-			// It cannot work, so nobody is asked about it.
-			return nil, "", &ending{outcome: jackline.Errored, text: failed(err)}, nil
-		}
-	}
-	a, err := g.Desk.New(ctx, i, decision, card)
+	card, err := p.card(ctx)
 	if err != nil {
-		return nil, "", nil, err
+		// It cannot work, so nobody is asked about it.
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
-	a.Step = c.Step
-	c.State = jackline.CallWaiting
-	_, err = g.Log.Append(ctx, r.Who.Owner, jackline.Record{
-		Session: c.Session, Calls: []jackline.Call{*c}, Approvals: []jackline.Approval{a}, Sync: true,
-		Events: []jackline.Event{jackline.NewEvent(c.Session, c.Turn, jackline.ApprovalNeeded{
-			Approval: a.ID, Kind: a.Kind, Call: c.ID, Title: a.Title, Risk: a.Risk, Why: a.Why, Touches: a.Touches, Scopes: a.Scopes, Expires: a.Expires,
+	a, err := g.Desk.New(ctx, p.i, p.decision, card)
+	if err != nil {
+		return nil, err
+	}
+	a.Step = p.c.Step
+	p.c.State, p.wait = jackline.CallWaiting, a.ID
+	_, err = g.Log.Append(ctx, p.r.Who.Owner, jackline.Record{
+		Session: p.c.Session, Calls: []jackline.Call{p.c}, Approvals: []jackline.Approval{a}, Sync: true,
+		Events: []jackline.Event{jackline.NewEvent(p.c.Session, p.c.Turn, jackline.ApprovalNeeded{
+			Approval: a.ID, Kind: a.Kind, Call: p.c.ID, Title: a.Title, Risk: a.Risk, Why: a.Why, Touches: a.Touches, Scopes: a.Scopes, Expires: a.Expires,
 		})},
 	})
-	return nil, a.ID, nil, err
+	return nil, err
+}
+
+// answered follows the question about this call. It settles nothing when the answer was a yes to something that is
+// not what would run now: then it is a new question.
+func (g *Gate) answered(p *passage) (over *ending, settled bool) {
+	switch row := p.row; row.State {
+	case jackline.Pending:
+		p.wait = row.ID
+		return nil, true
+	case jackline.Refused:
+		return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: row.Answer.Reason, text: deniedByPerson(row)}, true
+	case jackline.Lapsed:
+		return &ending{outcome: jackline.Expired, text: expiredText}, true
+	case jackline.Withdrawn:
+		return &ending{outcome: jackline.Cancelled, text: withdrawnText}, true
+	case jackline.Used:
+		// The approval is spent, and the call has no outcome: it was interrupted as it began.
+		return &ending{outcome: jackline.Unknown, text: UnknownText}, true
+	case jackline.Approved:
+		if row.Kind == jackline.KindQuestion {
+			return &ending{outcome: jackline.OK, source: jackline.Ours, text: answers(row), used: &row}, true
+		}
+		if g.Desk.Holds(row, p.i) {
+			p.used = &row
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// card is what the question shows besides the intent.
+func (p *passage) card(ctx context.Context) (card Card, err error) {
+	err = safely(func() (err error) {
+		switch {
+		case p.t.facts.Asks:
+			card.Questions, err = p.b.ask()
+		case p.b.preview != nil:
+			card.View, err = p.b.preview(ctx, p.in)
+		}
+		return err
+	})
+	return card, err
 }
 
 // run writes the intent, does the work and writes the outcome.
-func (g *Gate) run(ctx context.Context, r Request, c jackline.Call, t Tool, b bound, in In, used *jackline.Approval, edited bool) (Done, error) {
+func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
+	c := p.c
 	c.State, c.Started = jackline.CallStarted, time.Now().UTC()
 	if c.Acts {
 		// From here on the call may have acted: this is on disk before anything happens.
 		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Sync: true}
-		if used != nil {
-			spent := *used
+		if p.used != nil {
+			spent := *p.used
 			spent.State = jackline.Used
 			rec.Approvals, rec.From = []jackline.Approval{spent}, jackline.Approved
 		}
-		if _, err := g.Log.Append(ctx, r.Who.Owner, rec); err != nil {
-			return Done{Call: r.Call}, err
+		if _, err := g.Log.Append(ctx, p.r.Who.Owner, rec); err != nil {
+			return Done{Call: p.r.Call}, err
 		}
 	}
-	out, err := g.call(ctx, t, b, in)
+	var out Out
+	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
 	c.MS = time.Since(c.Started).Milliseconds()
 
-	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: t.facts.Source, stamp: out.Stamp, out: out, secret: t.secret}
+	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret}
 	if out.Label != nil {
 		e.source, e.secret = out.Label.Source, out.Label.Secret
 	}
@@ -413,30 +498,17 @@ func (g *Gate) run(ctx context.Context, r Request, c jackline.Call, t Tool, b bo
 			e.text += "\nUntil then:\n" + out.Text
 		}
 	case err != nil:
-		e.outcome, e.text, e.source, e.secret = jackline.Errored, failed(err), jackline.Ours, false
+		e.outcome, e.text, e.source, e.secret = jackline.Errored, g.failed(ctx, p, err), jackline.Ours, false
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}
-	if used != nil && !c.Acts {
-		e.used = used
+	if !c.Acts {
+		e.used = p.used
 	}
-	if edited {
+	if p.edited {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}
-	return g.end(ctx, r, c, e)
-}
-
-// call runs the tool's function. A panic in it is that call's error, not the end of the program.
-func (g *Gate) call(ctx context.Context, t Tool, b bound, in In) (out Out, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = jackline.E("tool.run", jackline.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "The tool broke down.")
-		}
-		if err != nil && g.Errors != nil && jackline.KindOf(err) == jackline.Internal && ctx.Err() == nil {
-			g.Errors.Error("tool failed", "tool", t.facts.Name, "call", in.Call, "err", err)
-		}
-	}()
-	return b.run(ctx, in)
+	return g.end(ctx, p.r, c, e)
 }
 
 // An ending is all that is known of a call's outcome.
@@ -448,6 +520,7 @@ type ending struct {
 	secret  bool
 	by      string
 	reason  string
+	hard    bool
 	dropped int
 	stamp   string
 	used    *jackline.Approval // to be marked used together with the outcome
@@ -464,14 +537,11 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	if len(e.out.Text) == 0 && e.outcome != jackline.OK {
 		e.source = max(e.source, jackline.Ours) // our own words about what went wrong
 	}
-	full := e.text
-	if !utf8.ValidString(full) {
-		full = string([]rune(full))
+	full, gone := most(e.text)
+	text, dropped := full, 0
+	if c.Cached == "" { // else it was cut and kept when it was new
+		text, dropped = Cap(full, r.Limit)
 	}
-	if len(full) > maxOutput {
-		full = full[:maxOutput]
-	}
-	text, dropped := Cap(full, r.Limit)
 	if dropped > 0 {
 		if err := g.Log.WriteSpill(ctx, o, c.Session, c.ID, full); err != nil {
 			return Done{Call: r.Call}, err
@@ -481,6 +551,10 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 			text += fmt.Sprintf("; %s with call %q reads on", pager, c.ID)
 		}
 		text += "]"
+	}
+	if gone > 0 {
+		dropped += gone
+		text += fmt.Sprintf("\n[the result was too large: %d characters of its end were not kept]", gone)
 	}
 	c.State, c.Outcome, c.Text, c.Source, c.Origin = jackline.CallEnded, e.outcome, text, e.source, e.origin
 	c.Dropped, c.Stamp, c.By, c.Reason, c.Changes = dropped+e.dropped, e.stamp, e.by, e.reason, e.out.Changes
@@ -521,23 +595,20 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	return d, nil
 }
 
-// cached finds an earlier equal call of the turn whose result still holds: nothing has acted since, and its stamp, if it has one, is
-// still true.
-func (t Tool) cached(ctx context.Context, in In, b bound, c jackline.Call, prior []jackline.Call) (jackline.Call, bool) {
-	for k := len(prior) - 1; k >= 0; k-- {
-		p := prior[k]
-		if p.Acts && p.Outcome != jackline.Denied {
-			return jackline.Call{}, false
+// most is what is kept of a text, as valid UTF-8, and how many characters at its end are not.
+func most(text string) (kept string, gone int) {
+	kept = text
+	if len(text) > maxOutput {
+		n := maxOutput
+		for n > maxOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
 		}
-		if p.Name != c.Name || p.Outcome != jackline.OK || p.State != jackline.CallEnded || string(p.Args) != string(c.Args) {
-			continue
-		}
-		if b.changed != nil && b.changed(ctx, in, p.Stamp) {
-			return jackline.Call{}, false
-		}
-		return p, true
+		kept, gone = text[:n], utf8.RuneCountInString(text[n:])
 	}
-	return jackline.Call{}, false
+	if !utf8.ValidString(kept) {
+		kept = string([]rune(kept))
+	}
+	return kept, gone
 }
 
 // Cap cuts text to limit characters by leaving out its middle, at line ends where they are near. It returns how many
@@ -565,7 +636,11 @@ func Cap(text string, limit int) (string, int) {
 	return string(r[:head]) + "\n[…]\n" + string(r[start:]), start - head
 }
 
-func failed(err error) string {
+// failed is what the model reads of an error. The cause of one that is our own fault goes to the program's log.
+func (g *Gate) failed(ctx context.Context, p *passage, err error) string {
+	if g.Errors != nil && jackline.KindOf(err) == jackline.Internal && ctx.Err() == nil {
+		g.Errors.Error("tool failed", "tool", p.t.facts.Name, "call", p.c.ID, "err", err)
+	}
 	var e *jackline.Error
 	say := "Something went wrong inside the tool."
 	if errors.As(err, &e) && e.Say != "" {

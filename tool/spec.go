@@ -57,10 +57,10 @@ type In struct {
 	Actor    jackline.Actor
 	Call     jackline.CallID
 	Tools    *Set
-	Limit    int                              // characters of the result that the model will read; more is spilled
-	Zone     *time.Location                   // the client's
-	State    func(key string) json.RawMessage // the session's own small facts; nil where there is none
-	Progress func(text string)                // shows output while the call runs
+	Limit    int                                       // characters of the result that the model will read; more is spilled
+	Zone     *time.Location                            // the client's
+	State    func(key string) (json.RawMessage, error) // the session's own small facts; nil where there is none
+	Progress func(text string)                         // shows output while the call runs
 }
 
 // Out is what a tool gives back.

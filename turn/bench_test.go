@@ -16,6 +16,7 @@ import (
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
 	"github.com/jackline-ai/jackline/policy"
@@ -90,7 +91,7 @@ func newBench(t testing.TB, o options, text string) *bench {
 
 // wrapped makes a model of text speak native calls, as the program does.
 func wrapped(m model.Model, window int) model.Model {
-	return prompted.Wrap(m, prompted.Options{Brief: window < 8192})
+	return prompted.Wrap(m, prompted.Options{Options: dialect.Options{Calls: 64}, Brief: window < 8192})
 }
 
 // open opens the store and makes an engine, as a start of the program does.

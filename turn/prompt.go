@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -84,7 +85,7 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 			m := model.Message{Role: model.Assistant, Text: it.Text}
 			for _, id := range it.Calls {
 				if c, ok := r.rows[id]; ok {
-					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: c.Args})
+					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: keptArgs(c.Args, it.Keep)})
 				}
 			}
 			out = append(out, m)
@@ -97,6 +98,19 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 		}
 	}
 	return out
+}
+
+// keptArgs are a call's arguments as the model is shown them: after a compaction the long strings are cut.
+func keptArgs(raw json.RawMessage, keep int) json.RawMessage {
+	if keep == 0 || len(raw) <= keep {
+		return raw
+	}
+	return cutArgs(raw, func(s string) string {
+		if r := []rune(s); len(r) > keep {
+			return string(r[:keep]) + "[…cut to save room]"
+		}
+		return s
+	})
 }
 
 // nativeID is the engine's own id of a call, or one made of ours. Engines want at least letters and digits.

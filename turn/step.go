@@ -61,7 +61,8 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		if chunk.Finish != "" {
 			rep.finish = chunk.Finish
 		}
-		if time.Since(flushed) >= textEvery {
+		// Line breaks wait for what follows them: see ending.
+		if time.Since(flushed) >= textEvery && !strings.HasSuffix(rep.text.String(), "\n") {
 			// A stop that comes just now must not take what is being written along: the stream ends on its own account.
 			if err := r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.unlogged()...); err != nil {
 				return nil, err
@@ -100,6 +101,23 @@ func (rep *reply) unlogged() []jackline.Body {
 	if s := rep.text.String()[rep.textDone:]; s != "" {
 		bodies = append(bodies, jackline.Text{Text: s})
 		rep.textDone = rep.text.Len()
+	}
+	return bodies
+}
+
+// ending is unlogged at the end of a step, without the blanks behind the text. A call that is written into the text
+// stands on a line of its own; the log is to be the same as with native calls.
+func (rep *reply) ending() []jackline.Body {
+	bodies := rep.unlogged()
+	n := len(bodies)
+	if n == 0 {
+		return nil
+	}
+	if t, ok := bodies[n-1].(jackline.Text); ok {
+		if t.Text = strings.TrimRight(t.Text, " \t\r\n"); t.Text == "" {
+			return bodies[:n-1]
+		}
+		bodies[n-1] = t
 	}
 	return bodies
 }
@@ -185,6 +203,9 @@ func (r *run) takeLast(rep *reply, text string, called bool) *over {
 	return end
 }
 
+// longestName is what is kept of a tool's name that a model made up, in bytes.
+const longestName = 100
+
 // takeCalls writes a step that asks for tools: the calls are on record before any of them is judged.
 func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	dropped := 0
@@ -197,6 +218,9 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	var bodies []jackline.Body
 	var using strings.Builder
 	for i, mc := range rep.calls {
+		if len(mc.Name) > longestName { // it names no tool, and would fill the history
+			mc.Name = strings.ToValidUTF8(mc.Name[:longestName], "") + "…"
+		}
 		name, title, icon, acts := r.gate.Describe(mc.Name, mc.Args)
 		c := jackline.Call{
 			ID: jackline.NewID[jackline.CallID]("c_"), Session: r.s.ID, Turn: r.t.ID, Step: r.t.Progress.Step, Index: i, Native: mc.ID,
@@ -247,7 +271,7 @@ func (r *run) record(ctx context.Context, rep *reply, text string, rec jackline.
 // words.
 func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 	info := r.m.Main.Info()
-	return append(rep.unlogged(),
+	return append(rep.ending(),
 		jackline.Metrics{
 			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,

@@ -161,7 +161,7 @@ func (r *Root) copyTree(ctx context.Context, src, dst *place) (files int, err er
 	defer done()
 	var all []Item
 	var size int64
-	seen, err := r.tree(ctx, d, func(i Item) error {
+	seen, err := r.tree(ctx, src.given, d, func(i Item) error {
 		all = append(all, i)
 		size += i.Size
 		return small("copied", len(all), size)
@@ -211,11 +211,8 @@ func (r *Root) nothingProtected(ctx context.Context, p *place) error {
 		return err
 	}
 	defer done()
-	v := visit{root: r, ctx: ctx, strict: true, fn: func(Item, *dir) error { return nil }}
-	if err := v.folder(d, p.rel, 0); err != nil {
-		return err
-	}
-	return nil
+	v := visit{root: r, given: p.given, over: ctx.Err, strict: true, fn: func(Item, *dir) error { return nil }}
+	return v.folder(d, p.rel, 0)
 }
 
 // Delete removes the entry at path: a link itself, not what it leads to. A folder must be empty, unless all in it is to go
@@ -263,11 +260,11 @@ func (r *Root) empty(ctx context.Context, p *place) (gone int, err error) {
 	}
 	defer done()
 	entries := 0
-	look := visit{root: r, ctx: ctx, strict: true, fn: func(Item, *dir) error { entries++; return small("deleted", entries, 0) }}
+	look := visit{root: r, given: p.given, over: ctx.Err, strict: true, fn: func(Item, *dir) error { entries++; return small("deleted", entries, 0) }}
 	if err := look.folder(d, p.rel, 0); err != nil {
 		return 0, err
 	}
-	remove := visit{root: r, ctx: ctx, strict: true, after: true, fn: func(i Item, in *dir) error {
+	remove := visit{root: r, given: p.given, over: ctx.Err, strict: true, after: true, fn: func(i Item, in *dir) error {
 		name := path.Base(i.Path)
 		var err error
 		if i.Kind == KindFolder {
@@ -276,7 +273,7 @@ func (r *Root) empty(ctx context.Context, p *place) (gone int, err error) {
 			err = in.unlink(name)
 		}
 		if err != nil {
-			return failure(i.Path, err)
+			return failure(p.given, err)
 		}
 		gone++
 		return nil

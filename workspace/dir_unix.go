@@ -178,7 +178,7 @@ func usable(path string) error { return unix.Access(path, unix.R_OK|unix.W_OK|un
 
 func retry(call func() error) error {
 	for {
-		if err := call(); err != unix.EINTR {
+		if err := call(); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ func (r *Root) Grep(ctx context.Context, at string, s Search) (Found, error) {
 	}
 	defer done()
 	base := p.rel
-	v := visit{root: r, ctx: ctx, fn: func(i Item, in *dir) error { return g.file(ctx, base, i, in) }}
+	v := visit{root: r, given: at, over: ctx.Err, fn: func(i Item, in *dir) error { return g.file(ctx, base, i, in) }}
 	err = v.folder(d, "", 0)
 	if err != nil && !errors.Is(err, errEnough) {
 		return Found{}, err
@@ -168,7 +168,7 @@ func peek(ctx context.Context, in *dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(reader{ctx, f}, MaxRead))
+	data, err := io.ReadAll(io.LimitReader(reader{ctx.Err, f}, MaxRead))
 	return data, errors.Join(err, f.Close())
 }
 

@@ -108,7 +108,8 @@ func (n Names) form(path string) error {
 	case !utf8.ValidString(path):
 		return malformed(path, "is not valid UTF-8")
 	case strings.TrimFunc(path, func(r rune) bool { return unicode.IsSpace(r) || ignorable(r) }) == "":
-		return jackline.E("workspace.Check", jackline.Invalid, nil, "The path is empty; give a path relative to the workspace.")
+		return jackline.E("workspace.Check", jackline.Invalid, nil,
+			"The path is empty; give a path relative to the workspace.")
 	case len(path) > maxPath:
 		return malformed(path, "is too long")
 	}
@@ -124,10 +125,11 @@ func (n Names) form(path string) error {
 	case strings.HasPrefix(path, "//"), strings.HasPrefix(path, "/??/"):
 		return malformed(path, "is a network or device path; give a path relative to the workspace")
 	}
-	if scheme := schemeOf(path); len(scheme) == 1 {
+	switch scheme := schemeOf(path); {
+	case len(scheme) == 1:
 		return malformed(path, "starts with a drive letter; give a path relative to the workspace")
-	} else if scheme != "" {
-		return malformed(path, "starts like an address; for a file of that name write ./ in front")
+	case scheme != "" && (strings.HasPrefix(path[len(scheme):], ":/") || wellKnown(scheme)):
+		return malformed(path, "is an address, not a path; for a file of that name write ./ in front")
 	}
 	for _, e := range split(path) {
 		if len(e) > maxElement {
@@ -186,6 +188,16 @@ func schemeOf(path string) string {
 	return ""
 }
 
+// wellKnown reports whether a scheme makes an address of whatever follows it. Other words before a colon may be names.
+func wellKnown(scheme string) bool {
+	switch strings.ToLower(scheme) {
+	case "file", "http", "https", "ftp", "ftps", "sftp", "ssh", "scp", "smb", "nfs", "dav", "data", "blob", "jar", "javascript", "vbscript", "about",
+		"mailto", "view-source", "ws", "wss", "git", "urn", "res", "search-ms", "ms-settings", "vscode":
+		return true
+	}
+	return false
+}
+
 // split gives the elements of a path, as they stand.
 func split(path string) []string { return strings.Split(path, "/") }
 
@@ -226,7 +238,7 @@ func badRune(s string) (rune, bool) {
 	runes := []rune(s)
 	for i, r := range runes {
 		switch {
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', r == utf8.RuneError: // what stood there is lost
 			return r, true
 		case r == '\u200c', r == '\u200d':
 			if !joins(runes, i) {
@@ -286,7 +298,8 @@ func malformed(path, why string) error {
 }
 
 func outside(path string) error {
-	return jackline.E("workspace.Check", jackline.Forbidden, nil, "%s is outside the workspace; use a path inside it.", quote(path))
+	return jackline.E("workspace.Check", jackline.Forbidden, nil,
+		"%s is outside the workspace; use a path inside it.", quote(path))
 }
 
 func protected(path string) error {

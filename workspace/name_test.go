@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{Posix, true, []string{
 			".", "a", "a/b.txt", "./a", "a//b", "a/../b", "..a", "a..", "...", "-rf", "%2e%2e/x", "$HOME/x", "a~b", "./~", "a/~root", "10:30.log",
-			"./a:b", "src/a:b", "a b", " a", "é", "漢字/かな", "con.txt", "NUL", "aux", "a.txt.", "PROGRA~1/x", long, strings.Repeat("a/", 2047) + "b",
+			"./a:b", "src/a:b", "notes:today.txt", "a.txt:stream", "./file:x", "a b", " a", "é", "漢字/かな", "con.txt", "NUL", "aux", "a.txt.", "PROGRA~1/x", long, strings.Repeat("a/", 2047) + "b",
 			"क\u094d\u200dष.txt", "می\u200cخواهم.txt", "❤\ufe0f.txt", "👩.txt",
 			".env.example", ".env.sample", ".env.template", "prod.env", "env", ".github/x", ".gitignore", ".gitattributes", "git", "docs/git", "id_rs", "my_id_rsa",
 			"identity_rsa", ".sshx", ".awsome", ".kubernetes", "netrc", ".agentstates", ".jacklines", "agentstate", "a/../../b",
@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 			"", " ", "\t", "\u00a0", "\u3164", "\u200d", "..", "../a", "./..", "./../a", "/..", "~", "~/x", "~root", "~notes.txt",
 			"a\x00", "a\nb", "a\x7f", "a\u0085b", "a\u200eb", "a\u200fb", "a\u202ab", "a\u202eb", "a\u2066b", "a\u2069b", "a\u061cb", "a\u200bb", "a\u2060b", "\ufeffa",
 			"a\u00adb", "a\u200cb", "a\u200d.txt", "\u200cم", "م\u200c", "م\u200ca", "👩\u200d👧", "a\u2028b", "a\xffb", "\xc0\xaf", "a\\b", "\\\\server\\x",
-			"C:", "C:\\x", "C:/x", "c:x", "http://x", "file:/etc/passwd", "FILE:x", "mailto:a", "x-y+z.1:foo", "//server/share", "//?/C:/x", "/??/C:/x", "//./x",
+			"C:", "C:\\x", "C:/x", "c:x", "http://x", "file:/etc/passwd", "FILE:x", "mailto:a", "x-y+z.1:/foo", "javascript:x", "data:text/plain,x", "a\ufffdb", "//server/share", "//?/C:/x", "/??/C:/x", "//./x",
 			long + "x", "a/" + long + "x", strings.Repeat("a/", 2048) + "b", strings.Repeat("é", 128),
 			".git", ".git/config", "a/.git", ".GIT", ".Git/x", ".git.", ".git ", ".git. .", ".git::$INDEX_ALLOCATION", ".git:x", "a/.git\u00a0", ".g\ufe0fit", ".g\u034fit", "．git", ".ｇｉｔ",
 			"．ｅｎｖ", ".ſsh/id", "git~1", "GIT~1/x", ".env", ".env.local", ".envrc", ".ENV.production", ".environment", ".env.example.local", ".env.example.bak",

@@ -58,7 +58,7 @@ func (p *place) read(ctx context.Context) (File, error) {
 	if err != nil {
 		return File{}, failure(p.given, err)
 	}
-	data, err := io.ReadAll(io.LimitReader(reader{ctx, f}, MaxRead+1))
+	data, err := io.ReadAll(io.LimitReader(reader{ctx.Err, f}, MaxRead+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return File{}, readFailure(ctx, p.given, err)
 	}
@@ -137,14 +137,14 @@ func (r *Root) Dir(path string) (*Folder, error) {
 	return &Folder{Path: joinHost(r.path, p.rel), Rel: p.rel, File: d.handle(), done: func() { done(); p.close() }}, nil
 }
 
-// reader stops reading when ctx ends.
+// reader stops reading once over says why.
 type reader struct {
-	ctx context.Context
-	r   io.Reader
+	over func() error
+	r    io.Reader
 }
 
 func (r reader) Read(b []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := r.over(); err != nil {
 		return 0, err
 	}
 	return r.r.Read(b)

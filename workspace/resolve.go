@@ -166,7 +166,8 @@ func (w *walk) end(name string, info entry) *place {
 // link reads a link and gives the elements that take its place.
 func (w *walk) link(name string) ([]string, error) {
 	if w.links++; w.links > maxLinks {
-		return nil, jackline.E("workspace.resolve", jackline.Forbidden, nil, "%s leads through too many links, or in a circle.", quote(w.given))
+		return nil, jackline.E("workspace.resolve", jackline.Forbidden, nil,
+			"%s leads through too many links, or in a circle.", quote(w.given))
 	}
 	target, err := w.at().readlink(name)
 	if err != nil {
@@ -203,7 +204,8 @@ func (w *walk) absent(name string, pending []string) (*place, error) {
 }
 
 func tooDeep(given string) error {
-	return jackline.E("workspace.resolve", jackline.Unprocessed, nil, "%s lies too deep: folders are entered up to %d levels.", quote(given), maxDepth)
+	return jackline.E("workspace.resolve", jackline.Unprocessed, nil,
+		"%s lies too deep: folders are entered up to %d levels.", quote(given), maxDepth)
 }
 
 // fail is an error of the file system as a person may read it.

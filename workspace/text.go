@@ -102,7 +102,8 @@ func (t Text) Encode() ([]byte, error) {
 	case UTF16LE, UTF16BE:
 		b, err := utf16(t.Encoding).NewEncoder().Bytes([]byte(t.Body))
 		if err != nil {
-			return nil, jackline.E("workspace.Encode", jackline.Unprocessed, err, "The text cannot be written in the file's encoding.")
+			return nil, jackline.E("workspace.Encode", jackline.Unprocessed, err,
+				"The text cannot be written in the file's encoding.")
 		}
 		return b, nil
 	case UTF8:

@@ -49,7 +49,7 @@ func (r *Root) List(ctx context.Context, path string) (items []Item, more int, e
 		return nil, 0, err
 	}
 	defer done()
-	v := visit{root: r, ctx: ctx, flat: true, fn: func(i Item, _ *dir) error { items = append(items, i); return nil }}
+	v := visit{root: r, given: path, over: ctx.Err, flat: true, fn: func(i Item, _ *dir) error { items = append(items, i); return nil }}
 	if err := v.folder(d, "", 0); err != nil {
 		return nil, 0, err
 	}
@@ -79,11 +79,11 @@ func (r *Root) Walk(ctx context.Context, path string, fn func(Item) error) (whol
 		return false, err
 	}
 	defer done()
-	return r.tree(ctx, d, fn)
+	return r.tree(ctx, path, d, fn)
 }
 
-func (r *Root) tree(ctx context.Context, d *dir, fn func(Item) error) (whole bool, err error) {
-	v := visit{root: r, ctx: ctx, fn: func(i Item, _ *dir) error { return fn(i) }}
+func (r *Root) tree(ctx context.Context, given string, d *dir, fn func(Item) error) (whole bool, err error) {
+	v := visit{root: r, given: given, over: ctx.Err, fn: func(i Item, _ *dir) error { return fn(i) }}
 	err = v.folder(d, "", 0)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, errEnough) {
 		err = nil
@@ -147,7 +147,8 @@ func (r *Root) pattern(pattern string) (string, error) {
 // A visit walks a folder that is held open.
 type visit struct {
 	root   *Root
-	ctx    context.Context
+	given  string       // the path that was asked for: messages name no other, since names in a tree are somebody else's text
+	over   func() error // why to stop, if it is to
 	fn     func(Item, *dir) error
 	flat   bool // not into folders
 	after  bool // folders after what is in them
@@ -160,7 +161,7 @@ type visit struct {
 func (v *visit) folder(d *dir, rel string, depth int) error {
 	names, err := d.list(maxFolder + 1)
 	if err != nil {
-		return failure(rel, err)
+		return failure(v.given, err)
 	}
 	slices.Sort(names)
 	if len(names) > maxFolder {
@@ -168,7 +169,7 @@ func (v *visit) folder(d *dir, rel string, depth int) error {
 		names = names[:maxFolder]
 	}
 	for _, name := range names {
-		if err := v.ctx.Err(); err != nil {
+		if err := v.over(); err != nil {
 			return err
 		}
 		if v.seen++; v.seen > maxSeen {
@@ -184,18 +185,18 @@ func (v *visit) folder(d *dir, rel string, depth int) error {
 
 func (v *visit) entry(d *dir, rel, name string, depth int) error {
 	if v.root.names.Protected(name) {
-		return v.hidden(rel)
+		return v.hidden()
 	}
 	e, err := d.lstat(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone since the folder was read
 		}
-		return v.unreadable(rel, err)
+		return v.unreadable(err)
 	}
 	for _, s := range v.root.state {
 		if e.same(s) {
-			return v.hidden(rel)
+			return v.hidden()
 		}
 	}
 	i := Item{Path: rel, Kind: kindIn(e.mode), Size: e.size, MTime: e.mtime}
@@ -214,7 +215,7 @@ func (v *visit) entry(d *dir, rel, name string, depth int) error {
 			return err
 		}
 	case v.strict:
-		return tooDeep(rel)
+		return tooDeep(v.given)
 	default:
 		v.left++
 	}
@@ -227,23 +228,23 @@ func (v *visit) entry(d *dir, rel, name string, depth int) error {
 func (v *visit) into(d *dir, rel, name string, e entry, depth int) error {
 	sub, err := d.folder(name, e)
 	if err != nil {
-		return v.unreadable(rel, err)
+		return v.unreadable(err)
 	}
 	return errors.Join(v.folder(sub, rel, depth+1), sub.close())
 }
 
-func (v *visit) hidden(rel string) error {
+func (v *visit) hidden() error {
 	if v.strict {
 		return jackline.E("workspace", jackline.Forbidden, nil,
-			"%s holds something protected (secrets, keys, the git store), so it stays as it is.", quote(path.Dir(rel)))
+			"%s holds something protected (secrets, keys, the git store), so it stays as it is.", quote(v.given))
 	}
 	return nil
 }
 
 // unreadable passes over what the system does not let us see, unless all of it matters.
-func (v *visit) unreadable(rel string, err error) error {
+func (v *visit) unreadable(err error) error {
 	if v.strict {
-		return failure(rel, err)
+		return failure(v.given, err)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestStateFoldersAreProtected(t *testing.T) {
 	must(t, os.Symlink("inner/state", filepath.Join(w.ws, "l")))
 	r, err := Open(w.ws, Options{State: []string{state, filepath.Join(w.ws, "nosuch")}})
 	must(t, err)
-	defer r.Close()
+	defer func() { must(t, r.Close()) }()
 	for _, p := range []string{"inner/state/db", "l/db", "inner/state", "inner/../l"} {
 		if _, err := r.Read(t.Context(), p); err == nil || jackline.KindOf(err) != jackline.Forbidden {
 			t.Errorf("%s: %v", p, err)

@@ -91,7 +91,8 @@ func (p *place) unchanged(ctx context.Context, want Stamp) error {
 		return err
 	}
 	if f.Stamp.Dev != want.Dev || f.Stamp.Ino != want.Ino || want.Sum != "" && f.Stamp.Sum != want.Sum {
-		return jackline.E("workspace.Write", jackline.Conflict, nil, "%s has changed since it was looked at; read it again.", quote(p.given))
+		return jackline.E("workspace.Write", jackline.Conflict, nil,
+			"%s has changed since it was looked at; read it again.", quote(p.given))
 	}
 	return nil
 }
@@ -135,7 +136,8 @@ func (p *place) fill(f *os.File, data []byte) (entry, error) {
 func (r *Root) parents(p *place, allowed bool) (*place, error) {
 	if !allowed {
 		p.close()
-		return nil, jackline.E("workspace.Write", jackline.NotFound, fs.ErrNotExist, "The folder of %s does not exist; make it first.", quote(p.given))
+		return nil, jackline.E("workspace.Write", jackline.NotFound, fs.ErrNotExist,
+			"The folder of %s does not exist; make it first.", quote(p.given))
 	}
 	for len(p.missing) > 0 {
 		if err := p.dir.mkdir(p.name); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -174,7 +176,8 @@ func (r *Root) Mkdir(path string) (rel string, made bool, err error) {
 	if p.found {
 		defer p.close()
 		if !p.entry.mode.IsDir() {
-			return p.rel, false, jackline.E("workspace.Mkdir", jackline.Conflict, nil, "%s exists and is not a folder.", quote(path))
+			return p.rel, false, jackline.E("workspace.Mkdir", jackline.Conflict, nil,
+				"%s exists and is not a folder.", quote(path))
 		}
 		return p.rel, false, nil
 	}

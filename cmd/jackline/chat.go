@@ -88,39 +88,15 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		body := map[string]any{"onAsk": "wait", "tz": localZone()}
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch word {
-		case "":
-			continue
-		case "/quit", "/exit":
+		body, quit, err := m.line(ctx, c, &s, line)
+		if err != nil {
+			fmt.Fprintln(m.Err, sayOf(err))
+		}
+		if quit {
 			return nil
-		case "/help":
-			fmt.Fprint(m.Err, chatHelp)
+		}
+		if body == nil {
 			continue
-		case "/stop":
-			fmt.Fprintln(m.Err, "Nothing runs.")
-			continue
-		case "/mode":
-			ns, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": rest})
-			if err != nil {
-				fmt.Fprintln(m.Err, sayOf(err))
-				continue
-			}
-			s = ns
-			fmt.Fprintf(m.Err, "Mode %s.\n", s.Mode)
-			continue
-		case "/new":
-			if s, err = m.session(ctx, c, runOptions{dir: s.Workspace, mode: s.Mode.String()}); err != nil {
-				return err
-			}
-			continue
-		case "/plan":
-			body["plan"], body["prompt"] = true, rest
-		case "/guide":
-			body["guide"], body["prompt"] = true, rest
-		default:
-			body["prompt"] = line
 		}
 		id := s.ID
 		running.Store(&id)
@@ -134,6 +110,44 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		}
 		running.Store(nil)
 	}
+}
+
+// line makes a prompt of what was typed, or does what a command says: then there is no prompt.
+func (m *Main) line(ctx context.Context, c *client, s *jackline.Session, line string) (body map[string]any, quit bool, err error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch word {
+	case "":
+		return nil, false, nil
+	case "/quit", "/exit":
+		return nil, true, nil
+	case "/help":
+		fmt.Fprint(m.Err, chatHelp)
+		return nil, false, nil
+	case "/stop":
+		fmt.Fprintln(m.Err, "Nothing runs.")
+		return nil, false, nil
+	case "/mode":
+		changed, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": rest})
+		if err == nil {
+			*s = changed
+			fmt.Fprintf(m.Err, "Mode %s.\n", s.Mode)
+		}
+		return nil, false, err
+	case "/new":
+		fresh, err := m.session(ctx, c, runOptions{dir: s.Workspace, mode: s.Mode.String()})
+		if err == nil {
+			*s = fresh
+		}
+		return nil, false, err
+	}
+	body = map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
+	switch word {
+	case "/plan":
+		body["plan"], body["prompt"] = true, rest
+	case "/guide":
+		body["guide"], body["prompt"] = true, rest
+	}
+	return body, false, nil
 }
 
 // turn takes one prompt, and those that were queued meanwhile, to their answers.

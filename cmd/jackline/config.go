@@ -109,25 +109,8 @@ func (k key) check(v any) (any, error) {
 		}
 		return s, nil
 	case number:
-		var n int
-		switch v := v.(type) {
-		case int:
-			n = v
-		case int64:
-			n = int(v)
-		case uint64:
-			n = int(v) //nolint:gosec // a number beyond the limits is refused below, also when it wrapped
-		case float64:
-			if v != float64(int(v)) {
-				return bad("a whole number")
-			}
-			n = int(v)
-		case string:
-			var err error
-			if n, err = strconv.Atoi(strings.TrimSpace(v)); err != nil {
-				return bad("a whole number")
-			}
-		default:
+		n, ok := whole(v)
+		if !ok {
 			return bad("a whole number")
 		}
 		if n < k.min || k.max > 0 && n > k.max {
@@ -143,34 +126,14 @@ func (k key) check(v any) (any, error) {
 		}
 		return bad("true or false")
 	case texts:
-		switch v := v.(type) {
-		case nil:
-			return []string{}, nil
-		case string: // from the environment
-			var list []string
-			for _, s := range strings.Split(v, ",") {
-				if s = strings.TrimSpace(s); s != "" {
-					list = append(list, s)
-				}
-			}
-			return list, nil
-		case []string:
-			return v, nil
-		case []any:
-			list := []string{}
-			for _, e := range v {
-				s, ok := e.(string)
-				if !ok {
-					return bad("a list of texts")
-				}
-				list = append(list, s)
-			}
-			return list, nil
+		list, ok := listed(v)
+		if !ok {
+			return bad("a list of texts")
 		}
-		return bad("a list of texts")
+		return list, nil
 	case rules:
 		b, err := json.Marshal(v)
-		if s, ok := v.(string); ok {
+		if s, ok := v.(string); ok { // from the environment
 			b, err = []byte(s), nil
 		}
 		list := []jackline.Rule{}
@@ -183,6 +146,51 @@ func (k key) check(v any) (any, error) {
 		return list, nil
 	}
 	return nil, errors.New("unknown kind")
+}
+
+// whole takes a whole number from whatever YAML, JSON or a person made of it.
+func whole(v any) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case int64:
+		return int(v), true
+	case uint64:
+		return int(v), v <= 1<<53
+	case float64:
+		return int(v), v == float64(int(v))
+	case string:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// listed takes a list of texts; text from the environment is cut at commas.
+func listed(v any) ([]string, bool) {
+	list := []string{}
+	switch v := v.(type) {
+	case nil:
+	case string:
+		for _, s := range strings.Split(v, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				list = append(list, s)
+			}
+		}
+	case []string:
+		list = v
+	case []any:
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, s)
+		}
+	default:
+		return nil, false
+	}
+	return list, true
 }
 
 // A config is the settings as they stand without what is stored in the database: flags, environment, file, defaults.

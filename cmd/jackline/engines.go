@@ -15,6 +15,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
@@ -36,6 +37,8 @@ type engines struct {
 const (
 	// fewTokens is the window below which the short form of the tools text is taken.
 	fewTokens = 8192
+	// mostCalls is how many calls are read from one answer. The loop takes fewer, and tells the model so.
+	mostCalls = 64
 	// lookAgain is how long the answer to "which models do you have?" holds.
 	lookAgain = 30 * time.Second
 	// maxScript bounds a transcript.
@@ -153,7 +156,7 @@ func modelsOf(raw model.Model, native bool) turn.Models {
 	if native {
 		return turn.Models{Main: raw, Raw: raw, Mode: "native"}
 	}
-	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Brief: raw.Info().Window < fewTokens}), Raw: raw, Mode: "text"}
+	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw, Mode: "text"}
 }
 
 // cloud reports whether an address is out on the network: such engines have tool calls of their own.

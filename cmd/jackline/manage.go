@@ -145,14 +145,52 @@ func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, as
 
 func (m *Main) sessionsCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "sessions", Short: "The chats"}
-	asJSON, limit := false, 20
-	list := func(search string) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				search = strings.Join(args, " ")
+	var upTo string
+	fork := m.oneSession("fork SESSION", "Copy a chat, to go on another way", func(ctx context.Context, c *client, id jackline.SessionID) error {
+		body := map[string]any{}
+		if upTo != "" {
+			body["turn"] = upTo
+		}
+		s, err := ask[jackline.Session](ctx, c, http.MethodPost, sessionPath(id)+"/fork", body)
+		if err == nil {
+			fmt.Fprintln(m.Out, s.ID)
+		}
+		return err
+	})
+	fork.Flags().StringVar(&upTo, "turn", "", "the last turn to copy (default: all)")
+	cmd.AddCommand(
+		m.listSessions("list", "List the newest chats", cobra.NoArgs),
+		m.listSessions("search WORDS", "Search titles, prompts and answers", cobra.MinimumNArgs(1)),
+		m.oneSession("show SESSION", "Show the turns of a chat", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			turns, err := c.turns(ctx, id)
+			for _, t := range turns {
+				fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, plain(t.Prompt), plain(t.Answer))
 			}
+			return err
+		}),
+		m.oneSession("export SESSION", "Print a chat with all its events as JSON", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, sessionPath(id)+"/export", nil)
+			if err == nil {
+				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
+			}
+			return err
+		}),
+		fork,
+		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client, id jackline.SessionID) error {
+			return c.call(ctx, http.MethodDelete, sessionPath(id), nil, nil)
+		}),
+	)
+	return cmd
+}
+
+// listSessions is a command that lists chats: all, or those that its arguments are found in.
+func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra.Command {
+	asJSON, limit := false, 0
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := c.sessions(ctx, search, "", limit)
+				rows, err := c.sessions(ctx, strings.Join(args, " "), "", limit)
 				if err != nil {
 					return err
 				}
@@ -165,70 +203,21 @@ func (m *Main) sessionsCmd() *cobra.Command {
 				}
 				return w.Flush()
 			})
-		}
-	}
-	ls := &cobra.Command{Use: "list", Short: "List the newest chats", Args: cobra.NoArgs, RunE: list("")}
-	search := &cobra.Command{Use: "search WORDS", Short: "Search titles, prompts and answers", Args: cobra.MinimumNArgs(1), RunE: list("")}
-	for _, l := range []*cobra.Command{ls, search} {
-		l.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-		l.Flags().IntVar(&limit, "limit", 20, "how many")
-	}
-	show := &cobra.Command{
-		Use: "show SESSION", Short: "Show the turns of a chat", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				turns, err := c.turns(ctx, jackline.SessionID(args[0]))
-				if err != nil {
-					return err
-				}
-				for _, t := range turns {
-					fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, plain(t.Prompt), plain(t.Answer))
-				}
-				return nil
-			})
 		},
 	}
-	export := &cobra.Command{
-		Use: "export SESSION", Short: "Print a chat with all its events as JSON", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(args[0]))+"/export", nil)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
-				return err
-			})
-		},
-	}
-	var upTo string
-	fork := &cobra.Command{
-		Use: "fork SESSION", Short: "Copy a chat, to go on another way", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				body := map[string]any{}
-				if upTo != "" {
-					body["turn"] = upTo
-				}
-				s, err := ask[jackline.Session](ctx, c, http.MethodPost, sessionPath(jackline.SessionID(args[0]))+"/fork", body)
-				if err == nil {
-					fmt.Fprintln(m.Out, s.ID)
-				}
-				return err
-			})
-		},
-	}
-	fork.Flags().StringVar(&upTo, "turn", "", "the last turn to copy (default: all)")
-	del := &cobra.Command{
-		Use: "delete SESSION", Short: "Delete a chat for good", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				return c.call(ctx, http.MethodDelete, sessionPath(jackline.SessionID(args[0])), nil, nil)
-			})
-		},
-	}
-	cmd.AddCommand(ls, search, show, export, fork, del)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
+}
+
+// oneSession is a command that does something with one chat.
+func (m *Main) oneSession(use, short string, f func(context.Context, *client, jackline.SessionID) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client) error { return f(ctx, c, jackline.SessionID(args[0])) })
+		},
+	}
 }
 
 func (m *Main) approveCmd() *cobra.Command {

@@ -164,30 +164,12 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if t.interactive {
 		t.lines = readLines(m.In)
 	}
-	onAsk := o.onAsk
-	if onAsk == "" && t.interactive {
-		onAsk = string(jackline.AskWait)
-	}
-	body := map[string]any{"plan": o.plan, "guide": o.guide, "tz": localZone()}
-	if prompt != "" {
-		body["prompt"] = prompt
-	} else if body["continue"], err = c.lastTurn(ctx, s.ID); err != nil {
-		return m.failedRun(o, err)
-	}
-	if onAsk != "" {
-		body["onAsk"] = onAsk
-	}
-	if o.maxSteps != 0 {
-		body["max_steps"] = o.maxSteps
-	}
-	if o.maxTokens != 0 {
-		body["max_tokens"] = o.maxTokens
-	}
-	if o.maxTime != 0 {
-		body["max_time_ms"] = o.maxTime.Milliseconds()
-	}
-	if len(o.allow) > 0 {
-		body["allow"] = o.allow
+	body := o.body(prompt, t.interactive)
+	if prompt == "" {
+		delete(body, "prompt")
+		if body["continue"], err = c.lastTurn(ctx, s.ID); err != nil {
+			return m.failedRun(o, err)
+		}
 	}
 	after, err := c.lastEvent(ctx, s.ID)
 	if err != nil {
@@ -232,6 +214,30 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		return m.failedRun(o, err)
 	}
 	return m.report(ctx, c, o, t, s.ID, tk.Turn.ID, w, interrupts.Load() > 0)
+}
+
+// body is the request for the task's turn.
+func (o runOptions) body(prompt string, interactive bool) map[string]any {
+	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
+	switch {
+	case o.onAsk != "":
+		body["onAsk"] = o.onAsk
+	case interactive:
+		body["onAsk"] = jackline.AskWait
+	}
+	if o.maxSteps != 0 {
+		body["max_steps"] = o.maxSteps
+	}
+	if o.maxTokens != 0 {
+		body["max_tokens"] = o.maxTokens
+	}
+	if o.maxTime != 0 {
+		body["max_time_ms"] = o.maxTime.Milliseconds()
+	}
+	if len(o.allow) > 0 {
+		body["allow"] = o.allow
+	}
+	return body
 }
 
 // session finds or makes the chat that a task belongs to.

@@ -16,7 +16,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/prompted"
+	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -190,7 +190,7 @@ type parsedCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-func parsedOf(id string, r prompted.Reading) parsed {
+func parsedOf(id string, r dialect.Reading) parsed {
 	p := parsed{ID: id, Calls: []parsedCall{}, Visible: r.Visible, Thought: r.Thought, Error: string(r.Error)}
 	for _, c := range r.Calls {
 		p.Calls = append(p.Calls, parsedCall{Name: c.Name, Args: c.Args})
@@ -213,7 +213,7 @@ func (m *Main) parseOne() error {
 		f := t.Facts()
 		known = append(known, model.Tool{Name: f.Name, Summary: f.Summary, Schema: f.Schema, Aliases: f.Aliases})
 	}
-	p := parsedOf("", prompted.Read(prompted.NewCatalog(known), string(b)))
+	p := parsedOf("", dialect.Read(dialect.NewCatalog(known), string(b)))
 	for _, call := range p.Calls {
 		fmt.Fprintf(m.Out, "call     %s %s\n", plain(call.Name), plain(string(call.Args)))
 	}
@@ -281,7 +281,7 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 				return usage("line %d: a tool must be a name or an object with name and parameters", n)
 			}
 		}
-		if err := m.json(parsedOf(in.ID, prompted.Read(prompted.NewCatalogWith(known, aliases), in.Text))); err != nil {
+		if err := m.json(parsedOf(in.ID, dialect.Read(dialect.NewCatalogWith(known, aliases), in.Text))); err != nil {
 			return err
 		}
 	}

@@ -63,7 +63,7 @@ const inProcess = "in-process.jackline"
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
 func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *app, err error) {
 	a := &app{conf: conf, roots: map[string]*place{}}
-	if a.log, a.logFile, err = m.logger(conf.places.logs); err != nil {
+	if a.log, a.logFile, err = m.logger(conf.places.logs, hosts != nil); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -272,8 +272,9 @@ func readToken(data string) (string, error) {
 	return t, nil
 }
 
-// logger writes to the log file, which nobody else can read and which is rotated when it has grown.
-func (m *Main) logger(dir string) (*slog.Logger, io.Closer, error) {
+// logger writes to the log file, which nobody else can read and which is rotated when it has grown. A server shows warnings on
+// standard error too; a command's standard error is for what it has to say itself.
+func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
 	}
@@ -288,7 +289,11 @@ func (m *Main) logger(dir string) (*slog.Logger, io.Closer, error) {
 	if err != nil {
 		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
 	}
-	return slog.New(slog.NewTextHandler(f, nil)), f, nil
+	file := slog.NewTextHandler(f, nil)
+	if !serving {
+		return slog.New(file), f, nil
+	}
+	return slog.New(slog.NewMultiHandler(file, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))), f, nil
 }
 
 // A connection is a client with what must be ended after it.
@@ -329,7 +334,9 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	end := func() {
 		once.Do(func() {
 			stop()
-			<-served
+			if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+				a.log.Error("serve", "err", err)
+			}
 			a.close(context.WithoutCancel(ctx))
 		})
 	}

@@ -204,14 +204,14 @@ func (c *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.all = append(c.all, x)
 	c.mu.Unlock()
-	resp.Body = &noted{body: resp.Body, note: func(chunk string, err error) {
+	resp.Body = &noted{body: resp.Body, note: func(chunk, broken string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if chunk != "" {
 			x.chunks = append(x.chunks, chunk)
 		}
-		if err != nil && err != io.EOF {
-			x.broken = err.Error()
+		if broken != "" {
+			x.broken = broken
 		}
 	}}
 	return resp, nil
@@ -220,13 +220,17 @@ func (c *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 // noted is a body whose reads are noted down.
 type noted struct {
 	body io.ReadCloser
-	note func(chunk string, err error)
+	note func(chunk, broken string) // broken is the error that ended the body, or ""
 }
 
 // Read notes down what it reads.
 func (n *noted) Read(p []byte) (int, error) {
 	k, err := n.body.Read(p)
-	n.note(string(p[:k]), err)
+	broken := ""
+	if err != nil && err != io.EOF {
+		broken = err.Error()
+	}
+	n.note(string(p[:k]), broken)
 	return k, err
 }
 

@@ -79,13 +79,22 @@ func TestReplay(t *testing.T) {
 	post := func(body string) (*http.Response, error) {
 		return client.Post("http://engine.test/v1/chat?key=1", "application/json", strings.NewReader(body))
 	}
-	if _, err := post(`{"a": 3}`); err == nil || !strings.Contains(err.Error(), `holds no (further) answer to POST /v1/chat with body {"a":3}`) {
+	// refused is what post fails with, nil if it is answered.
+	refused := func(body string) error {
+		resp, err := post(body)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}
+	if err := refused(`{"a": 3}`); err == nil || !strings.Contains(err.Error(), `holds no (further) answer to POST /v1/chat with body {"a":3}`) {
 		t.Error(err)
 	}
 	resp, err := post(`{"a":2,"b":1}`)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	p := make([]byte, 100)
 	n, err := resp.Body.Read(p)
 	if string(p[:n]) != "data: 1\n\ndata: " || err != nil {
@@ -94,12 +103,16 @@ func TestReplay(t *testing.T) {
 	if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	if _, err := post(`{"a":2,"b":1}`); err == nil {
+	if err := refused(`{"a":2,"b":1}`); err == nil {
 		t.Error("an exchange was replayed twice")
 	}
-	resp, err = client.Get("http://engine.test/v1/models")
-	if err != nil || resp.StatusCode != 404 {
-		t.Error(err)
+	models, err := client.Get("http://engine.test/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Body.Close()
+	if models.StatusCode != 404 {
+		t.Error(models.Status)
 	}
 }
 
@@ -126,6 +139,7 @@ func TestRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		if b, err := io.ReadAll(resp.Body); string(b) != "hello" || err != nil {
 			t.Error(string(b), err)
 		}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -67,7 +68,7 @@ func TestCancelClosesTheConnection(t *testing.T) {
 		if got += c.Text; got == "ab" {
 			cancel()
 		}
-		if err != nil && err != context.Canceled {
+		if err != nil && !modeltest.AsItIs(err, context.Canceled) {
 			t.Error(err)
 		}
 	}
@@ -105,7 +106,7 @@ func TestCancelBeforeTheAnswer(t *testing.T) {
 	defer stop()
 	go func() { <-arrived; cancel() }()
 	for _, err := range m.Stream(ctx, request()) {
-		if err != context.Canceled {
+		if !modeltest.AsItIs(err, context.Canceled) {
 			t.Error(err)
 		}
 	}
@@ -163,7 +164,7 @@ func TestNoProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail(t, m, request())
+	_, _, _ = fail(t, m, request()) // that it failed is enough
 	if hits.Load() > 0 {
 		t.Error("the proxy was asked")
 	}

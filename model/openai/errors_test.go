@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -173,7 +173,7 @@ func TestUnreachable(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	secure := httptest.NewUnstartedServer(answer(200, "{}"))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	secure.StartTLS()
 	defer secure.Close()
 	plain := httptest.NewServer(answer(200, "{}"))

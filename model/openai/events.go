@@ -47,7 +47,7 @@ func (e *events) next() (event, error) {
 	for {
 		line, err := e.readLine()
 		if err != nil {
-			return event{}, e.ended(err)
+			return event{}, err
 		}
 		ev, ok, err := e.take(line)
 		if ok || err != nil {
@@ -109,7 +109,8 @@ func (e *events) value() (event, error) {
 	return event{data: raw}, nil
 }
 
-// readLine gives the next line without its end. A last line without an end counts.
+// readLine gives the next line without its end. A last line without an end counts. A body that ends while lines are
+// held, without the blank line behind them, was broken off.
 func (e *events) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
@@ -123,6 +124,8 @@ func (e *events) readLine() ([]byte, error) {
 			return nil, fmt.Errorf("%w: a line of over %d bytes", errTooMuch, maxLine)
 		case err == nil, err == io.EOF && len(e.line) > 0:
 			return trimEnd(e.line), nil
+		case err == io.EOF && len(e.held) > 0:
+			return nil, io.ErrUnexpectedEOF
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
 		}
@@ -181,14 +184,6 @@ func (e *events) data(value []byte) (event, bool, error) {
 		return event{e.kind, held}, true, nil
 	}
 	return event{}, false, nil
-}
-
-// ended gives up what is held when the body ends without a blank line.
-func (e *events) ended(err error) error {
-	if err == io.EOF && len(e.held) > 0 {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // capped ends with an error, not with an end of file, when more than left bytes come.

@@ -13,6 +13,8 @@ const (
 	idle        = 10 * time.Minute
 	tail        = 10 * time.Second // after the reason for the end: only the count of tokens may follow
 	listTimeout = 10 * time.Second
+	linger      = 5 * time.Millisecond // behind the marker of the end: only the end of the body may follow
+	idleConn    = 4 * time.Second      // a connection is kept; uvicorn and llama.cpp let go of theirs after 5 s
 )
 
 // How often and how fast a request is repeated.

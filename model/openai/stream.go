@@ -27,7 +27,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 			said = true
 			return yield(c, nil)
 		})
-		if err != nil && err != errGone {
+		if err != nil && !errors.Is(err, errGone) {
 			yield(model.Chunk{}, err)
 		}
 	}
@@ -47,7 +47,7 @@ func (m *Model) answer(ctx context.Context, r model.Request, said *bool, yield f
 		switch {
 		case t == nil:
 			return nil
-		case t.err == errGone:
+		case errors.Is(t.err, errGone):
 			return errGone
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -92,7 +92,7 @@ func (m *Model) attempt(parent context.Context, r model.Request, yield func(mode
 	defer w.timer.Stop()
 	x := &exchange{
 		m: m, sent: quirks(m.learned.Load()), tools: m.info.Native && len(r.Tools) > 0, watch: w,
-		left: parent.Err, silent: func() bool { return context.Cause(ctx) == errSilent },
+		left: parent.Err, silent: func() bool { return errors.Is(context.Cause(ctx), errSilent) },
 	}
 
 	resp, err := m.send(ctx, http.MethodPost, "chat/completions", m.write(r, x.sent))
@@ -112,7 +112,13 @@ func (m *Model) attempt(parent context.Context, r model.Request, yield func(mode
 		return x.refused(refusal{status: resp.StatusCode, header: resp.Header, body: body})
 	}
 	x.events, x.answer = newEvents(w), m.newAnswer(r, yield)
-	return x.ended(x.read())
+	t := x.ended(x.read())
+	if t == nil && x.events.done {
+		// A connection is kept only when its answer was read to the very end, which comes right behind the marker.
+		w.limit = linger
+		_, _ = io.CopyN(io.Discard, w, maxRefusal)
+	}
+	return t
 }
 
 // A watch is a body that ends the request when it is silent for too long. Only the time spent waiting for the server
@@ -159,11 +165,12 @@ func (x *exchange) read() error {
 // ended says how the answer ended, given what ended the reading.
 func (x *exchange) ended(err error) *trouble {
 	m, a := x.m, x.answer
+	atEnd := err == io.EOF //nolint:errorlint // wrapped, it is not the body that ended but a connection
 	var off *brokenOff
 	switch {
-	case err == errGone || x.left() != nil:
+	case errors.Is(err, errGone) || x.left() != nil:
 		return &trouble{err: err}
-	case err == errEnough:
+	case errors.Is(err, errEnough):
 		return x.finished(model.Length)
 	case errors.As(err, &off):
 		return x.refused(refusal{body: off.body})
@@ -172,13 +179,13 @@ func (x *exchange) ended(err error) *trouble {
 			"The engine at %s does not stop: its answer is larger than Jackline reads. What came so far is kept.", m.address())}
 	case errors.Is(err, errNoStream):
 		return &trouble{err: x.unreadable(err)}
-	case !a.heard && err == io.EOF && !x.events.done:
+	case !a.heard && atEnd && !x.events.done:
 		return &trouble{err: m.strange(opStream, a.first)}
 	case filtered(a.finish) && !a.spoken && a.calls.began == 0:
 		return &trouble{err: jackline.E(opStream, jackline.Forbidden, errFiltered,
 			"The content filter of %s withheld the answer. Ask in other words.", m.address())}
 	}
-	if f, ok := reason(a.finish); ok && (a.finish != "" || x.events.done || a.whole && err == io.EOF) {
+	if f, ok := reason(a.finish); ok && (a.finish != "" || x.events.done || a.whole && atEnd) {
 		return x.finished(f)
 	}
 	return x.cut(err)

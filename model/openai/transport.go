@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // An origin is the one place that a client connects to.
@@ -60,8 +59,8 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // newTransport dials the origin and nothing else, without proxies.
 //
-// Plain HTTP is spoken to engines on this machine or nearby: a new connection for each request costs less there than one
-// kept open, which the engine may have dropped meanwhile. Nothing outlives the request then.
+// A connection is kept for the next step of a turn, which mostly comes at once, and not for longer than the engines of
+// small machines keep theirs.
 func newTransport(o origin) *http.Transport {
 	d := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{
@@ -73,11 +72,10 @@ func newTransport(o origin) *http.Transport {
 			return d.DialContext(ctx, network, addr)
 		},
 		TLSHandshakeTimeout: dialTimeout,
-		DisableKeepAlives:   o.scheme == "http",
 		DisableCompression:  true, // a packed stream arrives in lumps; what comes packed all the same is unpacked
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        4,
-		IdleConnTimeout:     time.Minute,
+		IdleConnTimeout:     idleConn,
 		ReadBufferSize:      16 << 10,
 	}
 }

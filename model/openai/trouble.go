@@ -123,7 +123,8 @@ func (m *Model) unreachable(op string, cause error) *trouble {
 
 // bare takes off the layer that only repeats method and address.
 func bare(err error) error {
-	if u, ok := err.(*url.Error); ok {
+	var u *url.Error
+	if errors.As(err, &u) {
 		return u.Err
 	}
 	return err

@@ -1,3 +1,8 @@
+// Package prompted makes a model that knows no tool calls speak them.
+//
+// [Wrap] is the whole of it for the rest of the program: it writes the tools and past
+// calls into the prompt as text, and has package dialect turn the text that comes back into visible
+// text, thoughts and calls. Nobody else has to know which models need that.
 package prompted
 
 import (
@@ -5,11 +10,30 @@ import (
 	"iter"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/dialect"
 )
+
+// Options say how to read and how to write. The zero value is right for most models.
+type Options struct {
+	dialect.Options
+
+	// Aliases are names under which models ask for tools, besides those that tools have
+	// themselves, each with the name of the tool that it stands for.
+	Aliases map[string]string
+
+	// Brief describes tools in few words, for a window of 4k tokens.
+	Brief bool
+
+	// Room bounds the description of the tools, in characters; 0 means 1,300 when it is
+	// brief and 2,300 when it is not. Names of tools that are not offered stand there as
+	// long as there is room. If the tools themselves do not fit, they are described in
+	// fewer words, but none is left out.
+	Room int
+}
 
 // Wrap returns a model that makes tool calls, given one that only writes text.
 //
-// Text is let through a [Guard] while it arrives, thoughts as thoughts and the name of a
+// Text is let through a [dialect.Guard] while it arrives, thoughts as thoughts and the name of a
 // call that is being written as a preview. The calls come at the end of the answer, when
 // it is certain that they are none of a thought's, without IDs; or else the reason why an
 // attempt at one could not be read.
@@ -68,20 +92,20 @@ func (w wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk
 }
 
 // guard returns the guard over the answer to r.
-func (w wrap) guard(r model.Request) *Guard {
+func (w wrap) guard(r model.Request) *dialect.Guard {
 	o := w.options
 	if o.Plain = o.Plain || len(r.Tools) == 0; o.Plain {
-		return NewGuard(NewCatalog(nil), o)
+		return dialect.NewGuard(dialect.NewCatalog(nil), o.Options)
 	}
 	known := r.Known
 	if len(known) == 0 {
 		known = r.Tools
 	}
-	return NewGuard(NewCatalogWith(known, o.Aliases), o)
+	return dialect.NewGuard(dialect.NewCatalogWith(known, o.Aliases), o.Options)
 }
 
 // pass yields what a guard let through, and reports whether more is wanted.
-func pass(yield func(model.Chunk, error) bool, d Delta) bool {
+func pass(yield func(model.Chunk, error) bool, d dialect.Delta) bool {
 	for _, c := range []model.Chunk{{Thought: d.Thought}, {Text: d.Visible}, {Preview: d.Preview}} {
 		if c != (model.Chunk{}) && !yield(c, nil) {
 			return false
@@ -91,7 +115,7 @@ func pass(yield func(model.Chunk, error) bool, d Delta) bool {
 }
 
 // finish yields the calls of an answer, or why there are none, and how it ended.
-func finish(yield func(model.Chunk, error) bool, r Reading, last model.Chunk) {
+func finish(yield func(model.Chunk, error) bool, r dialect.Reading, last model.Chunk) {
 	for i := range r.Calls {
 		if !yield(model.Chunk{Call: &r.Calls[i]}, nil) {
 			return

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/dialect"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -316,7 +317,7 @@ func TestPreview(t *testing.T) {
 		"<|tool_call>call:shell{",
 		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>shell\n`",
 	} {
-		g := NewGuard(NewCatalogWith(nine(), map[string]string{"bash": "shell"}), Options{})
+		g := dialect.NewGuard(dialect.NewCatalogWith(nine(), map[string]string{"bash": "shell"}), dialect.Options{})
 		preview := ""
 		for _, c := range []byte(text) {
 			preview += g.Write([]byte{c}).Preview
@@ -334,7 +335,7 @@ func TestStreamWithoutTools(t *testing.T) {
 	if got, want := heard(t, m, model.Request{}), "|thought:Hm.|text:"+strings.TrimPrefix(text, "<think>Hm.</think>"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	m = Wrap(fake{chunks: says("Hm.</think>Yes.", 2)}, Options{Thinking: true})
+	m = Wrap(fake{chunks: says("Hm.</think>Yes.", 2)}, Options{Options: dialect.Options{Thinking: true}})
 	if got, want := heard(t, m, model.Request{}), "|thought:Hm.|text:Yes."; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -12,6 +12,7 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
@@ -169,7 +170,10 @@ func TestOrder(t *testing.T) {
 	taught := model.Request{System: []string{"Call tools so:\n```tool\n{}\n```"}}
 	var got []string
 	for _, r := range []model.Request{mainRequest(""), side, taught, side, side, mainRequest(""), mainRequest("")} {
-		for c := range m.Stream(t.Context(), r) {
+		for c, err := range m.Stream(t.Context(), r) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if c.Text != "" {
 				got = append(got, c.Text)
 			}
@@ -202,7 +206,7 @@ func TestWait(t *testing.T) {
 		}
 		last = err
 	}
-	if last != context.Canceled {
+	if !modeltest.AsItIs(last, context.Canceled) {
 		t.Error(last)
 	}
 }
@@ -302,8 +306,10 @@ Buy milk.
 	}
 	m := script.New(s, script.Options{Native: true})
 	for range 2 {
-		for c := range m.Stream(context.Background(), model.Request{}) {
+		for c, err := range m.Stream(context.Background(), model.Request{}) {
 			switch {
+			case err != nil:
+				fmt.Println(err)
 			case c.Text != "":
 				fmt.Printf("%q ", c.Text)
 			case c.Call != nil:

@@ -92,8 +92,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const (
 	// pagePolicy is what the page may do: load its own scripts, styles and pictures, and call its own server.
-	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
-		"manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+		"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 	// apiPolicy is what an answer of the API may do if a browser shows it: nothing.
 	apiPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -123,9 +123,11 @@ func (g *guard) refuse(r *http.Request) *Refusal {
 		return &Refusal{http.StatusForbidden, Forbidden, "This request comes from another site."}
 	}
 	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete:
-	default: // OPTIONS above all: there is no cross-origin access to ask for
-		return &Refusal{http.StatusMethodNotAllowed, Method, "This method is not used here."}
+	case http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete:
+	default: // OPTIONS above all: there is no cross-origin access to ask for. HEAD is for what anybody may see.
+		if r.Method != http.MethodHead || !g.Public(r) {
+			return &Refusal{http.StatusMethodNotAllowed, Method, "This method is not used here."}
+		}
 	}
 	if g.Public(r) || g.holds(r) {
 		return nil

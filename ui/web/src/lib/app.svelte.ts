@@ -60,7 +60,7 @@ class App {
   #worldStream: Stream | null = null
   #chatStream: Stream | null = null
   #worldReady = false
-  #seq = 0
+  #seq = Number(tab.get('seq')) || 0 // a reloaded page need not read the past of all chats again
   #pending: Event[] = []
   #flushing = false
   #gap = 0
@@ -145,6 +145,7 @@ class App {
     this.desk = []
     this.dialog = null
     this.#seq = 0
+    tab.set('seq', '')
   }
 
   #setStatus(status: ServerStatus): void {
@@ -352,8 +353,8 @@ class App {
     }
     if (this.#flushing) return
     this.#flushing = true
-    // One repaint for all that came meanwhile. Hidden pages paint nothing, so they take their time.
-    setTimeout(() => this.#flush(), document.hidden ? 250 : 40)
+    // One repaint for all that came meanwhile: a replay at its end, unless it is long; and hidden pages take their time.
+    setTimeout(() => this.#flush(), document.hidden ? 250 : this.chat.ready ? 40 : 400)
   }
 
   #flush(): void {
@@ -565,7 +566,8 @@ class App {
   #openWorld(): void {
     this.#worldReady = false
     this.#worldStream = new Stream({
-      url: '/api/events',
+      // What was before this page came is asked for by itself; the stream tells what comes.
+      url: '/api/events?tail=true',
       headers: () => this.client.headers(),
       cursor: () => {
         this.#worldReady = false
@@ -577,6 +579,7 @@ class App {
         if (event.seq) this.#seq = Math.max(this.#seq, event.seq)
         if (event.type === 'ready') {
           if (typeof event.data?.id === 'number') this.#seq = event.data.id
+          tab.set('seq', String(this.#seq))
           this.#worldReady = true
           this.refreshSessions()
           this.refreshDesk()
@@ -713,7 +716,7 @@ class App {
   }
 }
 
-const sorted = (cards: Approval[]) => cards.filter((a) => a.state === 'pending').sort((a, b) => a.created.localeCompare(b.created))
+const sorted = (cards: Approval[]) => cards.filter((a) => a.state === 'pending').sort((a, b) => a.created.localeCompare(b.created) || a.id.localeCompare(b.id))
 
 /** An error as a sentence. */
 export function say(e: unknown): string {

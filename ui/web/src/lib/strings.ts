@@ -274,6 +274,7 @@ export const t = {
     rule: (r: string) => `rule ${r}`,
     asked: 'Asked by',
     asker: (step: number) => (step > 0 ? `this chat, step ${step}` : 'this chat'),
+    askerChild: (step: number) => (step > 0 ? `a sub-agent of this chat, step ${step}` : 'a sub-agent of this chat'),
     askerApi: 'a request over the API',
     undo: 'Undo',
     undoNone: 'Nothing is known about undoing this.',

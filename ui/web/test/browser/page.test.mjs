@@ -278,6 +278,22 @@ describe('the card', () => {
     await button(page, 'Current ones').waitFor()
     assert.match(page.url(), new RegExp(other.id))
   })
+  it('of nobody’s chat is answered in a window of its own', async () => {
+    fake.approvals.set('a_api', {
+      id: 'a_api', kind: 'call', session: '', step: 0, call: 'c_api', tool: 'demo_run', title: 'Run make', args: { command: 'make' }, effects: ['exec'],
+      touches: null, view: { shape: 'terminal', text: 'make' }, risk: 'medium', why: 'Commands are asked for.', rule: 'mode', scopes: ['once'],
+      folder: '/home/demo/site', created: new Date().toISOString(), expires: new Date(Date.now() + 60_000).toISOString(), state: 'pending',
+    })
+    const { page } = await enter()
+    await button(page, /Run make/).click()
+    const box = page.getByRole('dialog')
+    await box.getByText('a request over the API').waitFor()
+    await box.getByText(/expires in \d/).waitFor()
+    await axeCheck(page, 'a card in a window')
+    await box.getByRole('button', { name: /^Allow once/ }).click()
+    await status(() => fake.approvals.get('a_api').state, (s) => s === 'approved')
+    await status(() => box.count(), (n) => n === 0)
+  })
   it('with questions takes several choices, own words, and a no', async () => {
     const { page } = await enter()
     await prompt(page, 'questions')
@@ -459,7 +475,8 @@ describe('narrow and dark', () => {
       await prompt(page, 'menu')
       await allow(page).waitFor()
       await fits('the card')
-      for (const b of [allow(page), button(page, /^Deny/).first(), button(page, 'Stop')]) {
+      for (const b of [allow(page), button(page, 'Stop'), button(page, /^Deny/).first()]) {
+        await b.scrollIntoViewIfNeeded()
         const box = await b.boundingBox()
         assert.ok(box.height >= 44 && box.y >= 0 && box.y + box.height <= height, 'in view and large enough')
       }

@@ -1,0 +1,174 @@
+package dialect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/model"
+)
+
+// A Catalog knows the tools that may be called, under all the names that models give
+// them. It does not change and may be shared.
+type Catalog struct {
+	tools   map[string]*entry
+	aliases map[string]*entry
+	folded  map[string]*entry
+}
+
+// entry is one tool.
+type entry struct {
+	name   string
+	schema *args.Schema
+}
+
+// NewCatalog returns a catalog of tools with their aliases.
+func NewCatalog(tools []model.Tool) *Catalog { return NewCatalogWith(tools, nil) }
+
+// NewCatalogWith returns a catalog of tools that knows further aliases, each with the name
+// of the tool that it stands for. Those of tools that are not there do not count.
+func NewCatalogWith(tools []model.Tool, aliases map[string]string) *Catalog {
+	c := &Catalog{
+		tools:   make(map[string]*entry, len(tools)),
+		aliases: make(map[string]*entry),
+		folded:  make(map[string]*entry),
+	}
+	for _, t := range tools {
+		schema, err := args.Parse(t.Schema)
+		if err != nil {
+			schema, _ = args.Parse(nil)
+		}
+		if _, twice := c.tools[t.Name]; !twice {
+			c.tools[t.Name] = &entry{t.Name, schema}
+		}
+	}
+	for _, t := range tools {
+		for _, a := range t.Aliases {
+			c.alias(a, t.Name)
+		}
+	}
+	for a, name := range aliases {
+		c.alias(a, name)
+	}
+	// Names come before aliases, and the first of two names that look the same wins.
+	for _, t := range tools {
+		c.fold(t.Name, c.tools[t.Name])
+	}
+	for _, t := range tools {
+		for _, a := range t.Aliases {
+			c.fold(a, c.aliases[a])
+		}
+	}
+	for _, a := range slices.Sorted(maps.Keys(aliases)) {
+		if e := c.aliases[a]; e != nil {
+			c.fold(a, e)
+		}
+	}
+	return c
+}
+
+func (c *Catalog) alias(a, name string) {
+	if e := c.tools[name]; e != nil && c.aliases[a] == nil {
+		c.aliases[a] = e
+	}
+}
+
+func (c *Catalog) fold(name string, e *entry) {
+	if key := fold(name); c.folded[key] == nil {
+		c.folded[key] = e
+	}
+}
+
+// fold takes away what models get wrong in a name: case and separators.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '_', '-', '.', ' ':
+			return -1
+		}
+		return r
+	}, strings.ToLower(args.Trim(name)))
+}
+
+// Find returns the name of the tool that is meant by name.
+func (c *Catalog) Find(name string) (string, bool) {
+	e, ok := c.find(name)
+	if !ok {
+		return "", false
+	}
+	return e.name, true
+}
+
+// Schema returns the schema of the tool that is meant by name, or nil.
+func (c *Catalog) Schema(name string) *args.Schema {
+	e, ok := c.find(name)
+	if !ok {
+		return nil
+	}
+	return e.schema
+}
+
+// find looks a name up: as it is, without what engines put around names, among the aliases, and
+// last without regard to case and separators.
+func (c *Catalog) find(name string) (*entry, bool) {
+	if len(name) > longestName {
+		return nil, false
+	}
+	if e := c.tools[name]; e != nil {
+		return e, true
+	}
+	bare := strip(name)
+	for _, names := range []map[string]*entry{c.tools, c.aliases} {
+		if e := names[bare]; e != nil {
+			return e, true
+		}
+		if e := names[name]; e != nil {
+			return e, true
+		}
+	}
+	for _, n := range []string{bare, name} {
+		if key := fold(n); key != "" {
+			if e := c.folded[key]; e != nil {
+				return e, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// longestName bounds what is taken for the name of a tool.
+const longestName = 200
+
+// known reports whether name means a tool.
+func (c *Catalog) known(name string) bool {
+	_, ok := c.find(name)
+	return ok
+}
+
+// strip takes away the prefixes and suffixes under which engines show tools to models.
+func strip(name string) string {
+	name = args.Trim(name)
+	for {
+		before := name
+		for _, p := range []string{"functions::", "functions.", "tools.", "tool.", "default_api.", "default.", "function:", "tool:"} {
+			name = strings.TrimPrefix(name, p)
+		}
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "()"), ".call")
+		if i := strings.LastIndexByte(name, ':'); i > 0 && number(name[i+1:]) {
+			name = name[:i]
+		}
+		if name == before {
+			return name
+		}
+	}
+}
+
+func number(text string) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return text != ""
+}

@@ -1,0 +1,317 @@
+package dialect
+
+import (
+	"bytes"
+
+	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/model"
+)
+
+// scanner is the one forward scan over an output. What lies before i has been dealt with.
+type scanner struct {
+	in      *args.Input
+	catalog *Catalog
+	limit   int
+	table   *[256][]family
+	plain   bool // there are no tools
+
+	i      int
+	first  bool // nothing but blanks stands before i on its line
+	fresh  bool // or nothing but blanks since a thought, a framing token or another call
+	indent int  // spaces since then
+	fence  fence
+
+	calls []model.Call
+	err   model.Garbled
+	ended bool // by an invented result: no call counts any more
+
+	shown  answer
+	mind   mind
+	orphan bool
+
+	finders map[string]*finder
+	runs    runs
+	spent   int // bytes that were looked at in vain
+}
+
+func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
+	s := &scanner{in: in, catalog: c, limit: o.Calls, first: true, fresh: true}
+	if s.limit == 0 {
+		s.limit = 3
+	}
+	if s.plain = o.Plain; !s.plain {
+		s.table = byFirst()
+	}
+	s.finders = make(map[string]*finder)
+	s.mind.inside, s.mind.seen = o.Thinking, o.Thinking
+	return s
+}
+
+// run scans to the end of the output.
+func (s *scanner) run() {
+	if s.mind.inside {
+		s.ponder(plainThought)
+	}
+	for s.in.At(s.i) != args.End {
+		s.step()
+	}
+}
+
+func (s *scanner) reading() Reading {
+	r := Reading{
+		Calls:   s.calls,
+		Visible: s.shown.whole(),
+		Thought: s.mind.whole(),
+		Orphan:  s.orphan,
+	}
+	if len(s.calls) == 0 {
+		r.Error = s.err
+	}
+	return r
+}
+
+// step deals with what stands at i: a run of ordinary text, or something that begins with one
+// of the bytes that can begin something.
+func (s *scanner) step() {
+	j, known := s.i, s.in.Bytes()
+	for j < len(known) && !s.begins(known, j) {
+		j++
+	}
+	if j > s.i {
+		s.text(j)
+		return
+	}
+	if known[j] == '<' && !s.tagLike(j) {
+		s.text(j + 1)
+		return
+	}
+	switch {
+	case s.thought(), s.framing(), s.result(), s.code(), s.call():
+	default:
+		s.text(s.i + 1)
+	}
+}
+
+// tagLike reports whether the angle bracket at i may begin a tag or a token. In most texts
+// this saves asking everyone who is waiting for one.
+func (s *scanner) tagLike(i int) bool {
+	c := s.in.At(i + 1)
+	if c == '|' {
+		c = s.in.At(i + 2)
+	}
+	return letter(c) || c == '/' || c == '|' || c >= 0x80
+}
+
+// begins reports whether something may begin at i.
+func (s *scanner) begins(text []byte, i int) bool {
+	switch special[text[i]] {
+	case always:
+		return true
+	case word:
+		return i == 0 || !letter(int(text[i-1]))
+	}
+	return false
+}
+
+// The places where a byte can begin something.
+const (
+	always = iota + 1
+	word   // where a word begins
+)
+
+// special are the bytes that can begin something.
+var special = [256]int8{
+	'<': always, '[': always, '{': always, ']': always, '`': always, '~': always, '&': always, '>': always,
+	'a': always, 0xE2: always, // of ◁
+	'A': word, 'O': word, 'c': word, 'f': word, 't': word,
+}
+
+// text lets the text up to j stand as an ordinary answer.
+func (s *scanner) text(j int) {
+	piece := s.in.Bytes()[s.i:j]
+	s.mind.draft(piece)
+	if s.open() {
+		s.shown.add(piece, len(s.shown.held) > 0 && s.blank(s.i, j))
+	}
+	s.place(j)
+	s.i = j
+}
+
+// place keeps track of where on its line the scan stands once it has passed the text up to j.
+func (s *scanner) place(j int) {
+	k := s.i
+	if n := bytes.LastIndexByte(s.in.Bytes()[k:j], '\n'); n >= 0 {
+		s.first, s.fresh, s.indent = true, true, 0
+		k += n + 1
+	}
+	for _, c := range s.in.Bytes()[k:j] {
+		switch c {
+		case ' ':
+			s.indent++
+		case '\t':
+			s.indent += 4
+		}
+	}
+	if s.fresh && !s.blank(k, j) {
+		s.first, s.fresh = false, false
+	}
+}
+
+// blank reports whether nothing but blanks stands between i and j.
+func (s *scanner) blank(i, j int) bool {
+	for i < j {
+		n := s.in.Blank(i)
+		if n == 0 && s.blankAround(i) {
+			n = 1
+		}
+		if n == 0 {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// blankAround reports whether offset i lies within a blank of several bytes.
+func (s *scanner) blankAround(i int) bool {
+	if i == 0 || s.in.At(i) < 0x80 {
+		return false
+	}
+	for k := max(0, i-2); k < i; k++ {
+		if k+s.in.Blank(k) > i {
+			return true
+		}
+	}
+	return false
+}
+
+// open reports whether text is still visible: nothing is after the first call, read or not.
+func (s *scanner) open() bool { return len(s.calls) == 0 && s.err == "" }
+
+// drop passes over what is neither text nor thought, up to j.
+func (s *scanner) drop(j int) {
+	s.i = j
+	s.fresh, s.indent = true, 0
+}
+
+// call tries the families that can begin at i.
+func (s *scanner) call() bool {
+	if s.plain {
+		return false
+	}
+	for _, f := range s.table[s.in.At(s.i)] {
+		r, ok := f.read(s, s.i)
+		if !ok {
+			continue
+		}
+		if r.plain {
+			s.text(r.end)
+		} else {
+			s.take(r)
+		}
+		return true
+	}
+	return false
+}
+
+// take accepts what a family read.
+func (s *scanner) take(r result) {
+	if r.end > s.in.Known() {
+		r.end = s.in.Known()
+	}
+	if r.end > s.i {
+		s.mind.draft(s.in.Bytes()[s.i:r.end])
+	}
+	if r.bad {
+		s.fail(model.Unreadable)
+	}
+	for _, w := range r.calls {
+		s.accept(w)
+	}
+	s.drop(max(r.end, s.i))
+	s.first = true
+}
+
+func (s *scanner) accept(w written) {
+	call, ok := s.catalog.call(w)
+	switch {
+	case !ok:
+		s.fail(model.UnknownTool)
+	case !s.ended && len(s.calls) < s.limit:
+		s.calls = append(s.calls, call)
+	}
+}
+
+func (s *scanner) fail(why model.Garbled) {
+	if s.err == "" && len(s.calls) == 0 {
+		s.err = why
+	}
+}
+
+// announce tells whoever watches that a call of this tool is being written.
+func (s *scanner) announce(name string) {
+	if s.ended || len(s.calls) >= s.limit {
+		return
+	}
+	if t, ok := s.catalog.Find(name); ok {
+		s.shown.preview = t
+	}
+}
+
+// reset forgets all that came before an orphan closer.
+func (s *scanner) reset() {
+	s.orphan = true
+	s.calls, s.err, s.ended = nil, "", false
+	s.fence = fence{}
+	s.shown.reset()
+}
+
+// affordable reports whether a value at i may be read at length. Readings that come to
+// nothing are paid for out of what has been read so far, so that no text can make
+// them cost more than a few times its length.
+func (s *scanner) affordable(i int) bool { return s.spent <= 4*i+64<<10 }
+
+// finder is a search that goes forward only. It remembers where it found its delimiter, or
+// that there is none.
+type finder struct {
+	from, at, end int
+	valid, gone   bool
+}
+
+// find returns where the next delimiter at or after from begins and ends. Key names the search;
+// first is the byte that every delimiter begins with, and match returns the end of the
+// delimiter at an offset, or 0.
+func (s *scanner) find(key string, first byte, from int, match func(i int) int) (at, end int, ok bool) {
+	f := s.finders[key]
+	if f == nil {
+		f = &finder{}
+		s.finders[key] = f
+	}
+	until := args.End // where the search of before begins
+	if f.valid && from >= f.from {
+		if f.gone {
+			return 0, 0, false
+		}
+		if from <= f.at {
+			return f.at, f.end, true
+		}
+	} else if f.valid {
+		until = f.from
+	}
+	for i := from; i != until; i++ {
+		c := s.in.At(i)
+		if c == args.End {
+			*f = finder{from: from, valid: true, gone: true}
+			return 0, 0, false
+		}
+		if c != int(first) {
+			continue
+		}
+		if e := match(i); e > 0 {
+			*f = finder{from: from, at: i, end: e, valid: true}
+			return i, e, true
+		}
+	}
+	f.from = from
+	return f.at, f.end, !f.gone
+}

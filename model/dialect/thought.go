@@ -1,0 +1,186 @@
+package dialect
+
+import "github.com/jackline-ai/jackline/args"
+
+// tone is the kind of a thought, as far as it matters for where it ends.
+type tone int
+
+const (
+	plainThought   tone = iota
+	harmonyThought      // ends at <|end|> or the next header as well
+)
+
+// opener recognises the tag that opens a thought at i.
+func (s *scanner) opener(i int) (end int, t tone, ok bool) {
+	switch s.in.At(i) {
+	case '<':
+		if end := s.tag(i+1, true); end > 0 {
+			return end, plainThought, true
+		}
+		if h, ok := s.header(i); ok && h.channel == "analysis" {
+			return h.end, harmonyThought, true
+		}
+		for _, word := range []string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"} {
+			if s.in.Has(i, word) {
+				return i + len(word), plainThought, true
+			}
+		}
+	case '[':
+		if s.in.Has(i, "[THINK]") {
+			return i + len("[THINK]"), plainThought, true
+		}
+	case 0xE2:
+		if s.in.Has(i, "◁think▷") {
+			return i + len("◁think▷"), plainThought, true
+		}
+	}
+	return 0, 0, false
+}
+
+// closer recognises the tag that closes a thought at i.
+func (s *scanner) closer(i int) (end int, ok bool) {
+	switch s.in.At(i) {
+	case '<':
+		if s.in.At(i+1) == '/' {
+			end := s.tag(i+2, false)
+			return end, end > 0
+		}
+		for _, word := range []string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"} {
+			if s.in.Has(i, word) {
+				return i + len(word), true
+			}
+		}
+	case '[':
+		return i + len("[/THINK]"), s.in.Has(i, "[/THINK]")
+	case 0xE2:
+		return i + len("◁/think▷"), s.in.Has(i, "◁/think▷")
+	}
+	return 0, false
+}
+
+// longestAttributes is how much an opening tag may carry besides its name.
+const longestAttributes = 200
+
+// tag returns the end of the tag of a thought whose name begins at i, or 0. Only an opening
+// one has attributes.
+func (s *scanner) tag(i int, attributes bool) int {
+	for _, prefix := range []string{"seed:", "mm:"} {
+		if s.in.HasFold(i, prefix) {
+			i += len(prefix)
+			break
+		}
+	}
+	end := 0
+	switch {
+	case s.in.HasFold(i, "thinking"):
+		end = i + len("thinking")
+	case s.in.HasFold(i, "think"):
+		end = i + len("think")
+	case s.in.HasFold(i, "thought"):
+		end = i + len("thought")
+	case s.in.HasFold(i, "reasoning"):
+		end = i + len("reasoning")
+	default:
+		return 0
+	}
+	if c := s.in.At(end); c != '>' && c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		return 0
+	}
+	for k := end; k <= end+longestAttributes; k++ {
+		switch c := s.in.At(k); {
+		case c == '>':
+			return k + 1
+		case c == args.End || c == '<':
+			return 0
+		case !attributes && c != ' ' && c != '\t' && c != '\n' && c != '\r':
+			return 0
+		}
+	}
+	return 0
+}
+
+// thought deals with a thought, or with the closer of one, that begins at i.
+func (s *scanner) thought() bool {
+	c := s.in.At(s.i)
+	if c != '<' && c != '[' && c != 0xE2 {
+		return false
+	}
+	if end, ok := s.closer(s.i); ok {
+		s.orphaned(end)
+		return true
+	}
+	end, t, ok := s.opener(s.i)
+	if !ok {
+		return false
+	}
+	s.mind.enter()
+	s.drop(end)
+	s.ponder(t)
+	return true
+}
+
+// orphaned deals with a closer, up to end, that has no opener: all before it was thought.
+func (s *scanner) orphaned(end int) {
+	s.mind.claim(s.shown.flow.begun)
+	s.reset()
+	s.drop(end)
+	s.first = true
+}
+
+// ponder reads a thought up to its closer or the end of the output. Nothing in it is a call, and
+// fences mean nothing.
+func (s *scanner) ponder(t tone) {
+	k := thought
+	if s.ended {
+		k = idle
+	}
+	depth := 1
+	first := true // nothing but blanks stands before i on its line
+	empty := true // nor in the whole thought
+	for s.in.At(s.i) != args.End {
+		j, known := s.i, s.in.Bytes()
+		for j < len(known) && known[j] != '<' && known[j] != '[' && known[j] != 0xE2 {
+			switch known[j] {
+			case '\n':
+				first = true
+			case ' ', '\t', '\r':
+			default:
+				first, empty = false, false
+			}
+			j++
+		}
+		if j > s.i {
+			s.mind.think(known[s.i:j], k)
+			s.i = j
+			continue
+		}
+		if end, ok := s.closer(s.i); ok {
+			s.i = end
+			if depth--; depth == 0 {
+				break
+			}
+			continue
+		}
+		if t == harmonyThought {
+			if s.in.Has(s.i, "<|end|>") {
+				s.i += len("<|end|>")
+				break
+			}
+			if s.in.Has(s.i, "<|start|>") || s.in.Has(s.i, "<|channel|>") {
+				break
+			}
+		}
+		if end, _, ok := s.opener(s.i); ok {
+			if first && !empty {
+				depth++
+			}
+			s.i = end
+			continue
+		}
+		first, empty = false, false
+		s.mind.think(s.in.Bytes()[s.i:s.i+1], k)
+		s.i++
+	}
+	s.mind.leave(k)
+	s.drop(s.i)
+}
