@@ -171,7 +171,7 @@ type Item struct {
 	Text  string   `json:"text,omitempty"`
 	Calls []CallID `json:"calls,omitempty"` // of an assistant item
 	Call  CallID   `json:"call,omitempty"`  // of a result item
-	Keep  int      `json:"keep,omitempty"`  // compaction: characters kept of a result, or of each argument; 0 is all
+	Keep  int      `json:"keep,omitempty"`  // compaction: characters kept of the result, or of each string in the calls; 0 is all
 }
 
 // ItemRole says what an item is.

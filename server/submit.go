@@ -111,6 +111,9 @@ func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.Sessi
 		return Taken{}, jackline.E(op, jackline.Conflict, nil, "This turn is %s: only one that reached its limit or was interrupted can be continued.", old.Status)
 	}
 	opt = inherit(old.Options, opt)
+	if old.Started.IsZero() { // it was interrupted before it began: its prompt never reached the model
+		return t.add(ctx, l, jackline.Turn{Prompt: old.Prompt, Options: opt}, false)
+	}
 	opt.Continues = id
 	return t.add(ctx, l, jackline.Turn{Options: opt}, false)
 }
@@ -250,6 +253,10 @@ func (t *Turns) add(ctx context.Context, l *lane, v jackline.Turn, behind bool) 
 	waits := behind || !l.busy && (l.ready || t.free == 0)
 	t.mu.Unlock()
 	rec := jackline.Record{Session: l.session, Turn: &v}
+	var err error
+	if rec.State, err = t.marked(ctx, l, v.ID); err != nil {
+		return Taken{}, err
+	}
 	if waits {
 		ids, err := t.queued(ctx, l, "")
 		if err != nil {

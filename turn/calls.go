@@ -14,12 +14,10 @@ import (
 // settle takes the calls of the last step to their outcomes, in order. It waits when one of them waits for a
 // person; the calls after it then come as far as their own questions, and no further.
 func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
-	begun := false
 	for k := range r.prior {
 		if r.prior[k].State == jackline.CallEnded {
 			continue
 		}
-		begun = true
 		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone})
 		if err != nil {
 			if jackline.KindOf(err) == jackline.Conflict {
@@ -50,16 +48,16 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 		r.began = time.Now()
 		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Waiting})
 	}
-	r.collect()
-	if begun {
+	// What ended before a restart is looked at like what ended now.
+	if r.collect() {
 		r.guard(ctx)
 	}
 	return false, nil, nil
 }
 
 // collect puts the outcomes of ended calls that the history does not have yet into the pending history. The history of a turn
-// that was interrupted is made whole the same way.
-func (r *run) collect() {
+// that was interrupted is made whole the same way. It reports whether there were any.
+func (r *run) collect() bool {
 	var add []jackline.Item
 	for _, c := range r.prior {
 		if c.State == jackline.CallEnded && !r.collected[c.ID] {
@@ -69,6 +67,7 @@ func (r *run) collect() {
 	}
 	// Results come before the notes that speak of them.
 	r.pending = append(add, r.pending...)
+	return len(add) > 0
 }
 
 // cancelOpen gives the calls that have no outcome one, and withdraws the questions about them. What it returns is still to be
@@ -194,51 +193,32 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= jackline.EventTextLimit {
 		return raw
 	}
-	return eachString(raw, jackline.Brief)
+	return cutArgs(raw, jackline.Brief)
 }
 
-// cutArgs are arguments as they stand in a history that was compacted: with keep, long strings are cut to so many characters,
-// and what is long without them is left out.
-func cutArgs(raw json.RawMessage, keep int) json.RawMessage {
-	if keep <= 0 || len(raw) <= keep {
-		return raw
-	}
-	const note = " […cut to save room]"
-	short := eachString(raw, func(s string) string {
-		if r := []rune(s); len(r) > keep {
-			return string(r[:keep]) + note
-		}
-		return s
-	})
-	if len(short) > 4*keep {
-		return json.RawMessage(`{}`)
-	}
-	return short
-}
-
-// eachString applies f to all strings in a JSON value. What is no JSON is an empty object.
-func eachString(raw json.RawMessage, f func(string) string) json.RawMessage {
+// cutArgs is a copy of arguments with each string as short makes it.
+func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return json.RawMessage(`{}`)
 	}
-	var each func(any) any
-	each = func(v any) any {
+	var cut func(any) any
+	cut = func(v any) any {
 		switch v := v.(type) {
 		case string:
-			return f(v)
+			return short(v)
 		case map[string]any:
 			for k := range v {
-				v[k] = each(v[k])
+				v[k] = cut(v[k])
 			}
 		case []any:
 			for k := range v {
-				v[k] = each(v[k])
+				v[k] = cut(v[k])
 			}
 		}
 		return v
 	}
-	b, err := json.Marshal(each(v))
+	b, err := json.Marshal(cut(v))
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

@@ -49,8 +49,6 @@ const (
 	// writing is usually making the results up.
 	callsText   = 3
 	callsNative = 16
-	// longestName is how many bytes of a name that a model calls are kept: no tool's is nearly as long.
-	longestName = 200
 	// retriesPerTurn bounds how often an unreadable call is sent back, beside once per streak.
 	retriesPerTurn = 3
 	// announcements bounds the reminders to do what was announced.

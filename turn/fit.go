@@ -153,8 +153,8 @@ func (r *run) resultChars(items []jackline.Item) int {
 	return n
 }
 
-// compact makes the history smaller, down to the low-water mark, in an order that loses the least: old results first,
-// then the arguments of old calls, then the oldest conversation, then the newest results and arguments, then whatever is longest. The words of the turn's own
+// compact makes the history smaller, down to the low-water mark, in an order that loses the least: old results and the
+// long arguments of old calls first, then the oldest conversation, then the newest results, then whatever is longest. The words of the turn's own
 // prompt are never touched. One that does not shrink is thrown away.
 func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) error {
 	before := r.estimate(items)
@@ -172,10 +172,8 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 		if small[k].Role == jackline.ItemResult && k < newest && !enough() {
 			small[k].Keep = oldResult
 		}
-	}
-	// What an old call was given has done its work: a file that it wrote is on disk.
-	for k := range small {
-		if small[k].Role == jackline.ItemAssistant && k < newest-1 && r.estimate(small) > target {
+		// What an old call wrote stands in its file.
+		if small[k].Role == jackline.ItemAssistant && k < newest-1 && !enough() {
 			small[k].Keep = oldResult
 		}
 	}

@@ -203,6 +203,9 @@ func (r *run) takeLast(rep *reply, text string, called bool) *over {
 	return end
 }
 
+// longestName is what is kept of a tool's name that a model made up, in bytes.
+const longestName = 100
+
 // takeCalls writes a step that asks for tools: the calls are on record before any of them is judged.
 func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	dropped := 0
@@ -215,8 +218,8 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	var bodies []jackline.Body
 	var using strings.Builder
 	for i, mc := range rep.calls {
-		if len(mc.Name) > longestName {
-			mc.Name = strings.ToValidUTF8(mc.Name[:longestName], "")
+		if len(mc.Name) > longestName { // it names no tool, and would fill the history
+			mc.Name = strings.ToValidUTF8(mc.Name[:longestName], "") + "…"
 		}
 		name, title, icon, acts := r.gate.Describe(mc.Name, mc.Args)
 		c := jackline.Call{

@@ -28,28 +28,6 @@ func (h *home) lines(name string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// ok fails unless the turn ended well with this answer, in a log without gaps.
-func ok(t *testing.T, a *api, s jackline.SessionID, id jackline.TurnID, answer string) export {
-	t.Helper()
-	if v := a.settled(s, id); v.Status != jackline.Done || v.Answer != answer {
-		t.Errorf("the turn ended as %s: %q %s", v.Status, v.Answer, v.Reason)
-	}
-	e := a.export(s)
-	ends := 0
-	for k, ev := range e.Events {
-		if ev.ID != int64(k+1) {
-			t.Errorf("event %d has the id %d", k+1, ev.ID)
-		}
-		if ev.Type == "turn.end" && ev.Turn == id {
-			ends++
-		}
-	}
-	if ends != 1 {
-		t.Errorf("the turn ends %d times", ends)
-	}
-	return e
-}
-
 // TestKilledWhileWaiting kills the server with a card open. The card is there after it, and its answer carries the turn on.
 func TestKilledWhileWaiting(t *testing.T) {
 	for _, mode := range toolModes() {

@@ -500,3 +500,25 @@ func (e export) masked(t testing.TB) []string {
 	}
 	return append(lines, line("session", e.Session))
 }
+
+// ok fails unless the turn ended well with this answer, in a log without gaps.
+func ok(t *testing.T, a *api, s jackline.SessionID, id jackline.TurnID, answer string) export {
+	t.Helper()
+	if v := a.settled(s, id); v.Status != jackline.Done || v.Answer != answer {
+		t.Errorf("the turn ended as %s: %q %s", v.Status, v.Answer, v.Reason)
+	}
+	e := a.export(s)
+	ends := 0
+	for k, ev := range e.Events {
+		if ev.ID != int64(k+1) {
+			t.Errorf("event %d has the id %d", k+1, ev.ID)
+		}
+		if ev.Type == "turn.end" && ev.Turn == id {
+			ends++
+		}
+	}
+	if ends != 1 {
+		t.Errorf("the turn ends %d times", ends)
+	}
+	return e
+}
