@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -197,15 +198,22 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= jackline.EventTextLimit {
 		return raw
 	}
+	return cutArgs(raw, jackline.Brief)
+}
+
+// cutArgs is arguments with each of their strings cut.
+func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	if dec.Decode(&v) != nil {
 		return json.RawMessage(`{}`)
 	}
 	var cut func(any) any
 	cut = func(v any) any {
 		switch v := v.(type) {
 		case string:
-			return jackline.Brief(v)
+			return short(v)
 		case map[string]any:
 			for k := range v {
 				v[k] = cut(v[k])

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 			m := model.Message{Role: model.Assistant, Text: it.Text}
 			for _, id := range it.Calls {
 				if c, ok := r.rows[id]; ok {
-					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: c.Args})
+					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: keptArgs(c.Args, it.Keep)})
 				}
 			}
 			out = append(out, m)
@@ -98,6 +99,25 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 	return out
 }
 
+// keptArgs is what a compaction left of a call's arguments: all of it, or the beginnings of long strings.
+func keptArgs(raw json.RawMessage, keep int) json.RawMessage {
+	if keep <= 0 || len(raw) <= keep {
+		return raw
+	}
+	return cutArgs(raw, func(s string) string { return kept(s, keep) })
+}
+
+// kept is what a compaction left of a text.
+func kept(s string, keep int) string {
+	if keep <= 0 || len(s) <= keep {
+		return s
+	}
+	if r := []rune(s); len(r) > keep {
+		return string(r[:keep]) + "\n[…cut to save room]"
+	}
+	return s
+}
+
 // nativeID is the engine's own id of a call, or one made of ours. Engines want at least letters and digits.
 func nativeID(c jackline.Call) string {
 	if c.Native != "" {
@@ -109,12 +129,7 @@ func nativeID(c jackline.Call) string {
 // frame is a result as the model reads it: what is not our own text says where it is from, that it is data, and
 // where it ends; lines inside it that look like our own frames are defused.
 func frame(c jackline.Call, keep int) string {
-	text := c.Text
-	if keep > 0 {
-		if r := []rune(text); len(r) > keep {
-			text = string(r[:keep]) + "\n[…cut to save room]"
-		}
-	}
+	text := kept(c.Text, keep)
 	if c.Source == jackline.Ours {
 		return text
 	}
