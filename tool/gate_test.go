@@ -114,6 +114,10 @@ func TestFind(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || d.Call.State != jackline.CallNew {
 			t.Errorf("%v, %s", err, d.Call.State)
 		}
+		c.State, c.Acts, c.Name = jackline.CallStarted, true, "put"
+		if d, err = w.try(ctx, tool.Request{Call: c}); !errors.Is(err, context.Canceled) || d.Call.State != jackline.CallStarted || len(w.log.records) > 0 {
+			t.Errorf("in doubt: %v, %s", err, d.Call.State)
+		}
 		w.wantRuns()
 	})
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -196,10 +197,12 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	return cutArgs(raw, jackline.Brief)
 }
 
-// cutArgs is a copy of arguments with each string as short makes it.
+// cutArgs is arguments with each of their strings cut.
 func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	if dec.Decode(&v) != nil {
 		return json.RawMessage(`{}`)
 	}
 	var cut func(any) any

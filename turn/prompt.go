@@ -100,17 +100,23 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 	return out
 }
 
-// keptArgs are a call's arguments as the model is shown them: after a compaction the long strings are cut.
+// keptArgs is what a compaction left of a call's arguments: all of it, or the beginnings of long strings.
 func keptArgs(raw json.RawMessage, keep int) json.RawMessage {
-	if keep == 0 || len(raw) <= keep {
+	if keep <= 0 || len(raw) <= keep {
 		return raw
 	}
-	return cutArgs(raw, func(s string) string {
-		if r := []rune(s); len(r) > keep {
-			return string(r[:keep]) + "[…cut to save room]"
-		}
+	return cutArgs(raw, func(s string) string { return kept(s, keep) })
+}
+
+// kept is what a compaction left of a text.
+func kept(s string, keep int) string {
+	if keep <= 0 || len(s) <= keep {
 		return s
-	})
+	}
+	if r := []rune(s); len(r) > keep {
+		return string(r[:keep]) + "\n[…cut to save room]"
+	}
+	return s
 }
 
 // nativeID is the engine's own id of a call, or one made of ours. Engines want at least letters and digits.
@@ -124,12 +130,7 @@ func nativeID(c jackline.Call) string {
 // frame is a result as the model reads it: what is not our own text says where it is from, that it is data, and
 // where it ends; lines inside it that look like our own frames are defused.
 func frame(c jackline.Call, keep int) string {
-	text := c.Text
-	if keep > 0 {
-		if r := []rune(text); len(r) > keep {
-			text = string(r[:keep]) + "\n[…cut to save room]"
-		}
-	}
+	text := kept(c.Text, keep)
 	if c.Source == jackline.Ours {
 		return text
 	}

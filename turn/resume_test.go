@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,9 @@ type thinker struct {
 	answers []answer
 	native  bool
 	window  int
+
+	counts bool // it remembers how often it spoke, for histories that are compacted
+	spoke  int
 }
 
 func (m *thinker) Info() model.Info {
@@ -60,6 +64,14 @@ func (m *thinker) Stream(_ context.Context, r model.Request) iter.Seq2[model.Chu
 			if msg.Role == model.Assistant {
 				n++
 			}
+		}
+		if len(r.System) == 1 && strings.HasPrefix(r.System[0], "Sum up") {
+			yield(model.Chunk{Text: "Some files were read."}, nil)
+			return
+		}
+		if m.counts {
+			n = m.spoke
+			m.spoke++
 		}
 		if n >= len(m.answers) {
 			yield(model.Chunk{}, jackline.E("thinker", jackline.Invalid, nil, "The model was asked once too often."))
@@ -89,48 +101,47 @@ type watched struct {
 	mu     sync.Mutex
 	faults []string
 	last   model.Request
+	gen    int
+	now    func() int // the generation of the history; nil does not look whether requests only grow
+	grew   int
 }
 
 func (m *watched) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	m.mu.Lock()
-	m.faults = append(m.faults, malformed(r.Messages)...)
+	m.faults = append(m.faults, turn.Malformed(r.Messages)...)
+	if m.now != nil {
+		gen := m.now()
+		if fault := notLonger(m.last, r); fault != "" && gen == m.gen && m.last.Messages != nil {
+			m.faults = append(m.faults, fault)
+		} else if fault == "" {
+			m.grew++
+		}
+		m.gen = gen
+		r.Messages = slices.Clone(r.Messages)
+	}
 	m.last = r
 	m.mu.Unlock()
 	return m.Model.Stream(ctx, r)
 }
 
-// malformed says what no engine would accept: each call has one result right behind the message that made it, in order, and
-// there is no other.
-func malformed(messages []model.Message) (faults []string) {
-	if len(messages) == 0 || messages[0].Role != model.User {
-		faults = append(faults, "it does not begin with the owner's words")
+// notLonger says where a request does not repeat the whole of the one before it.
+func notLonger(was, is model.Request) string {
+	if strings.Join(was.System, "\n--\n") != strings.Join(is.System, "\n--\n") {
+		return "the system message is another"
 	}
-	seen := map[string]bool{}
-	var open []model.Call
-	for k, m := range messages {
-		if m.Role == model.Result {
-			if len(open) == 0 || open[0].ID != m.CallID || open[0].Name != m.Name || m.Text == "" {
-				faults = append(faults, fmt.Sprintf("message %d is the result of %s %s, want one of %v", k, m.Name, m.CallID, open))
-				continue
-			}
-			open = open[1:]
-			continue
-		}
-		if len(open) > 0 {
-			faults = append(faults, fmt.Sprintf("message %d comes before the results of %v", k, open))
-		}
-		open = m.Calls
-		for _, c := range m.Calls {
-			if seen[c.ID] || c.ID == "" {
-				faults = append(faults, fmt.Sprintf("message %d has the call %q, which is not new", k, c.ID))
-			}
-			seen[c.ID] = true
+	if fmt.Sprint(was.Tools) != fmt.Sprint(is.Tools) {
+		return "the tools are others"
+	}
+	if len(is.Messages) <= len(was.Messages) {
+		return fmt.Sprintf("%d messages follow %d", len(is.Messages), len(was.Messages))
+	}
+	for k, m := range was.Messages {
+		a, b := written(model.Request{Messages: []model.Message{m}}), written(model.Request{Messages: is.Messages[k : k+1]})
+		if a != b || m.CallID != is.Messages[k].CallID {
+			return fmt.Sprintf("message %d became %.300q from %.300q", k, b, a)
 		}
 	}
-	if len(open) > 0 {
-		faults = append(faults, fmt.Sprintf("it ends before the results of %v", open))
-	}
-	return faults
+	return ""
 }
 
 // The ways in which the program comes to its end at a record.
@@ -203,6 +214,8 @@ type life struct {
 	native  bool
 	answers []answer
 	agent   jackline.AgentSettings
+	window  int
+	counts  bool
 
 	db      *store.DB
 	log     *mortal
@@ -275,7 +288,7 @@ func (l *life) open(at int, how string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	raw := &thinker{answers: l.answers, native: l.native, window: 8192}
+	raw := &thinker{answers: l.answers, native: l.native, window: cmp.Or(l.window, 8192), counts: l.counts}
 	var main model.Model = raw
 	mode := "native"
 	if !l.native {
@@ -311,7 +324,7 @@ func (l *life) begin() {
 	}
 	tn := jackline.Turn{
 		ID: jackline.NewID[jackline.TurnID]("t_"), Session: l.session.ID, Prompt: "Do the work.", Status: jackline.Queued,
-		Options: jackline.TurnOptions{OnAsk: jackline.AskWait, MaxSteps: 20},
+		Options: jackline.TurnOptions{OnAsk: jackline.AskWait, MaxSteps: 60},
 	}
 	if _, err := l.db.Append(context.Background(), jackline.Local, jackline.Record{Session: l.session.ID, Turn: &tn}); err != nil {
 		l.t.Fatal(err)
@@ -544,5 +557,75 @@ func TestResume(t *testing.T) {
 				t.Logf("%d records", whole.log.n)
 			})
 		}
+	}
+}
+
+// Between two compactions each request begins with the whole of the one before it, also across cards and restarts.
+func TestRequestsOnlyGrow(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		t.Run(fmt.Sprintf("native %v", native), func(t *testing.T) {
+			t.Parallel()
+			var answers []answer
+			for k := range 40 {
+				a := answer{calls: []string{fmt.Sprintf(`peek {"path":"f%d"}`, k)}}
+				switch k % 5 {
+				case 1:
+					a.text, a.calls = "A word before.", append(a.calls, fmt.Sprintf(`huge {"path":"f%d"}`, k))
+				case 2:
+					a.calls = []string{`look {"path":"the same"}`} // a note tells it so
+				case 3:
+					a.calls = append(a.calls, fmt.Sprintf(`put {"path":"f%d"}`, k)) // a card
+				case 4:
+					a.calls = []string{`nothing {"path":"x"}`, `peek {"wrong":"x"}`}
+				}
+				if k == 10 || k == 21 {
+					a = answer{text: "I will read the next file now."} // a reminder, twice at most
+				}
+				answers = append(answers, a)
+			}
+			answers = append(answers, answer{text: "All done."})
+			l := &life{t: t, data: filepath.Join(t.TempDir(), "data"), native: native, answers: answers, ran: map[jackline.CallID]int{}, counts: true}
+			l.open(0, "")
+			t.Cleanup(func() { _ = l.db.Close() })
+			l.begin()
+			l.model.now = func() int {
+				s, err := l.db.Session(context.Background(), jackline.Local, l.session.ID)
+				if err != nil {
+					t.Error(err)
+				}
+				return s.Gen
+			}
+			end, _, _, _ := l.run()
+			for _, f := range l.model.faults {
+				t.Error(f)
+			}
+			if end.Answer != "All done." {
+				t.Errorf("%s %q %q", end.Status, end.Answer, end.Reason)
+			}
+			if l.model.grew < 20 || l.model.gen < 1 {
+				t.Errorf("%d requests grew, %d compactions: this proves nothing", l.model.grew, l.model.gen)
+			}
+			t.Logf("%s after %d steps: %q %q; %d requests grew, %d compactions", end.Status, end.Usage.Steps, end.Answer, end.Reason, l.model.grew, l.model.gen)
+		})
+	}
+}
+
+// A window that is too small is refused before the model is asked, with the figures.
+func TestWindowTooSmall(t *testing.T) {
+	l := &life{t: t, data: filepath.Join(t.TempDir(), "data"), answers: []answer{{text: "Hello."}}, ran: map[jackline.CallID]int{}, window: 2048}
+	l.open(0, "")
+	t.Cleanup(func() { _ = l.db.Close() })
+	l.begin()
+	end, _, _, _ := l.run()
+	if end.Status != jackline.Failed || !strings.Contains(end.Reason, "2048") || !strings.Contains(end.Reason, "4096") || len(l.model.last.Messages) != 0 {
+		t.Errorf("%s %q", end.Status, end.Reason)
+	}
+	events, err := l.db.Events(context.Background(), jackline.Local, l.session.ID, 0, 100)
+	if err != nil || len(events) == 0 {
+		t.Fatal(err)
+	}
+	var e jackline.TurnEnd
+	if err := json.Unmarshal(events[len(events)-1].Data, &e); err != nil || e.Error == nil || e.Error.Kind != jackline.Invalid.String() {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
