@@ -250,6 +250,8 @@ func makeToken(data string) (string, error) {
 		if t, err := readToken(data); err == nil { // another process was faster
 			return t, nil
 		}
+		return "", jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.",
+			filepath.Join(data, tokenFile))
 	}
 	if err == nil {
 		_, err = f.WriteString(t + "\n")
