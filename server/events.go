@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -122,7 +123,7 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, f feed, at int
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies are not to hold it back
 	w.WriteHeader(http.StatusOK)
-	out := &frames{w: bufio.NewWriter(w), control: http.NewResponseController(w), id: f.id}
+	out := &frames{w: bufio.NewWriter(w), control: http.NewResponseController(w), id: f.id, sent: map[jackline.SessionID]int64{}}
 	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }() // the connection may serve on
 
 	at, err := s.pour(ctx, out, f, at, nil)
@@ -152,6 +153,9 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, f feed, at int
 
 // pour writes the log from a cursor to its end, with live events where they belong, and returns the new cursor.
 func (s *Server) pour(ctx context.Context, out *frames, f feed, at int64, live []store.LiveEvent) (int64, error) {
+	// The log is read after the live events were taken, so it may have run ahead of some that came in between: what belongs
+	// before an event that was sent is superseded by it, and would stand for ever if it came now.
+	live = slices.DeleteFunc(live, func(l store.LiveEvent) bool { return l.After < out.sent[l.Session] })
 	for {
 		events, err := f.read(ctx, at)
 		if err != nil {
@@ -186,6 +190,8 @@ type frames struct {
 	control *http.ResponseController
 	id      func(jackline.Event) int64
 	until   time.Time // the deadline that is set
+
+	sent map[jackline.SessionID]int64 // the newest Seq that was written, by session
 }
 
 // event writes one event. Only what is in the log has an id.
@@ -196,6 +202,7 @@ func (o *frames) event(e jackline.Event) error {
 	}
 	if e.ID > 0 {
 		o.text("id: " + strconv.FormatInt(o.id(e), 10) + "\n")
+		o.sent[e.Session] = e.Seq
 	}
 	return o.frame(e.Type, data)
 }

@@ -317,7 +317,11 @@ func TestRecallDenial(t *testing.T) {
 		}
 		d := w.run(name, args)
 		w.wantEnd(d, jackline.Denied)
-		if d.Call.By != jackline.ByPerson || !strings.Contains(d.Call.Text, "already denied") {
+		said := "already denied"
+		if name == "ask" {
+			said = "already declined"
+		}
+		if d.Call.By != jackline.ByPerson || !strings.Contains(d.Call.Text, said) {
 			t.Errorf("%s: by %q: %q", name, d.Call.By, d.Call.Text)
 		}
 		if name == "put" && (d.Call.Reason != "Not on a Sunday." || !strings.Contains(d.Call.Text, "Not on a Sunday.")) {

@@ -339,3 +339,36 @@ func jobOnServer(t *testing.T, h *home) export {
 	}
 	return a.export(out.Session)
 }
+
+// TestLiveOrder follows many short answers. Live text comes before the logged text that supersedes it, never behind it: there
+// it would stand for ever.
+func TestLiveOrder(t *testing.T) {
+	t.Parallel()
+	const turns, queue = 160, 40
+	h := newHome(t, engine(t, "=== *\nThis is said in a few words.\n").URL, "native")
+	a := h.serve()
+	s := a.session(map[string]any{"workspace": h.ws})
+	for range queue {
+		a.prompt(s.ID, "say it", nil)
+	}
+	ended, live, late := 0, map[jackline.TurnID]string{}, map[jackline.TurnID]bool{}
+	for f := range a.events(s.ID, 0) {
+		switch f.ev.Type {
+		case "text.delta":
+			live[f.ev.Turn] += body[jackline.TextDelta](t, f.ev).Text
+		case "text":
+			live[f.ev.Turn] = ""
+		case "turn.end":
+			if ended++; ended <= turns-queue {
+				a.prompt(s.ID, "say it", nil)
+			}
+			late[f.ev.Turn] = true
+		}
+		if late[f.ev.Turn] && live[f.ev.Turn] != "" {
+			t.Fatalf("after the end of a turn comes %q", live[f.ev.Turn])
+		}
+		if ended == turns {
+			break
+		}
+	}
+}

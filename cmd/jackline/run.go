@@ -250,32 +250,8 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		}
 		dir = abs
 	}
-	switch {
-	case o.cont == "last":
-		if dir == "" { // as for a new chat
-			p, err := ask[jackline.Permissions](ctx, c, http.MethodGet, "/api/permissions", nil)
-			if err != nil {
-				return jackline.Session{}, err
-			}
-			dir = p.WorkspaceRoot
-		}
-		rows, err := c.sessions(ctx, "", dir, 1)
-		if err != nil {
-			return jackline.Session{}, err
-		}
-		if len(rows) == 0 {
-			return jackline.Session{}, &exit{exitUsage, errors.New("there is no chat to go on with in this workspace")}
-		}
-		return inMode(ctx, c, rows[0].Session, o.mode)
-	case o.cont != "":
-		s, err := ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
-		if err != nil {
-			return s, err
-		}
-		if real, err := filepath.EvalSymlinks(dir); dir != "" && (err != nil || real != s.Workspace) {
-			return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
-		}
-		return inMode(ctx, c, s, o.mode)
+	if o.cont != "" {
+		return goOn(ctx, c, o, dir)
 	}
 	in := map[string]any{}
 	if dir != "" {
@@ -292,17 +268,36 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	return s, err
 }
 
-// inMode puts a chat into the mode that was asked for, if one was.
-func inMode(ctx context.Context, c *client, s jackline.Session, mode string) (jackline.Session, error) {
-	if mode == "" || mode == s.Mode.String() {
+// goOn finds the chat to go on with: the one that is named, or the newest of the workspace. A mode that is named holds in it from now on.
+func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.Session, err error) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+		dir = real
+	}
+	if o.cont == "last" {
+		if dir == "" {
+			status, err := ask[struct{ Workspace string }](ctx, c, http.MethodGet, "/api/status", nil)
+			if err != nil {
+				return s, err
+			}
+			dir = status.Workspace
+		}
+		rows, err := c.sessions(ctx, "", dir, 1)
+		if err != nil {
+			return s, err
+		}
+		if len(rows) == 0 {
+			return s, usage("there is no chat to go on with in this workspace")
+		}
+		s = rows[0].Session
+	} else if s, err = ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil); err != nil {
+		return s, err
+	} else if dir != "" && dir != s.Workspace {
+		return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
+	}
+	if o.mode == "" || o.mode == s.Mode.String() {
 		return s, nil
 	}
-	s, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": mode})
-	var p *problem
-	if errors.As(err, &p) && p.Status < 500 {
-		return s, &exit{exitUsage, p}
-	}
-	return s, err
+	return ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": o.mode})
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.

@@ -154,7 +154,7 @@ export const t = {
       unknown: 'unknown, check',
     } as Record<string, string>,
     deniedBy: (by: string): string =>
-      ({ page: 'denied by you', cli: 'denied from the terminal', api: 'denied over the API', not_shown: 'denied: nobody to ask' })[by] ??
+      ({ person: 'denied by you', page: 'denied by you', cli: 'denied from the terminal', api: 'denied over the API', not_shown: 'denied: nobody to ask' })[by] ??
       (by ? `denied by ${by}` : 'denied'),
     unknownHelp: 'The server died while this ran. Nobody knows whether it acted: check before doing it again.',
     expiredHelp: 'Nobody answered in time.',
