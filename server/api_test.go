@@ -277,6 +277,40 @@ func TestRunTool(t *testing.T) {
 	}
 }
 
+// An approved call that is sent again while it runs has one outcome all the same.
+func TestApprovedCallSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.session()
+	call := map[string]any{"name": "put_text", "args": map[string]any{"path": "a", "text": "slow"}, "session": s.ID}
+	p := w.refused(403, "POST", "/api/tools/run", call)
+	call["approved"], call["approval"] = true, p.Approval
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		res := w.send("POST", "/api/tools/run", call)
+		res.Body.Close()
+	}()
+	w.until("it runs", func() bool {
+		a, err := w.db.Approval(context.Background(), jackline.Local, jackline.ApprovalID(p.Approval))
+		return err == nil && a.State == jackline.Used
+	})
+	for range 20 {
+		w.refused(409, "POST", "/api/tools/run", call)
+	}
+	do[any](w, 200, "POST", "/api/stop", map[string]any{})
+	<-done
+	results := 0
+	for _, kind := range w.types(s.ID) {
+		if kind == "tool.result" {
+			results++
+		}
+	}
+	if results != 1 {
+		t.Errorf("the call has %d results", results)
+	}
+}
+
 // A long call outlives the time in which its request has to arrive, and ends with the kill switch.
 func TestLongCall(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,10 @@ func (s *Server) runTool(ctx context.Context, in *runToolIn) (*body[ranBody], er
 	var run *handRun
 	var err error
 	if b.Approval != "" {
+		if _, busy := s.approved.LoadOrStore(b.Approval, true); busy {
+			return nil, jackline.E(op, jackline.Conflict, nil, "This call is being run already.")
+		}
+		defer s.approved.Delete(b.Approval)
 		run, err = s.approvedRun(ctx, b, in.By.name)
 	} else {
 		run, err = s.newRun(ctx, b)

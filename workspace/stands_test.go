@@ -5,6 +5,7 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -44,5 +45,32 @@ func TestStands(t *testing.T) {
 	must(os.Rename(away, dir))
 	if !r.Stands() {
 		t.Error("it does not stand though it is back")
+	}
+}
+
+// What is made can be entered again.
+func TestMakesNothingTooDeep(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	made := 0
+	for depth := 60; depth < 70; depth++ {
+		path := strings.Repeat("d/", depth) + "f"
+		if _, err := r.Write(t.Context(), path, []byte("x"), WriteOptions{Parents: true}); err != nil {
+			continue
+		}
+		made++
+		if _, err := r.Read(t.Context(), path); err != nil {
+			t.Errorf("depth %d was written and cannot be read: %v", depth, err)
+		}
+	}
+	if made == 0 || made == 10 {
+		t.Errorf("%d of 10 were written", made)
 	}
 }

@@ -81,6 +81,11 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 	if a.policy, err = a.newPolicy(); err != nil {
 		return nil, err
 	}
+	// Those that came through the page or the API were checked when they came.
+	if faults := a.policy.CheckRules(conf.get("permissions.rules").([]jackline.Rule)); len(faults) > 0 {
+		return nil, jackline.E("config", jackline.Invalid, errors.Join(faults...), "permissions.rules (%s): %s",
+			conf.from["permissions.rules"], jackline.Say(faults[0]))
+	}
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
@@ -250,6 +255,8 @@ func makeToken(data string) (string, error) {
 		if t, err := readToken(data); err == nil { // another process was faster
 			return t, nil
 		}
+		return "", jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.",
+			filepath.Join(data, tokenFile))
 	}
 	if err == nil {
 		_, err = f.WriteString(t + "\n")
