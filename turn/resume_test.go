@@ -629,3 +629,75 @@ func TestWindowTooSmall(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
+
+// A turn that died is ended by a person instead of going on: what was in doubt stays so, and nothing more is run.
+func TestFinishAfterDeath(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		answers := []answer{{"", []string{`peek {"path":"a"}`, `put {"path":"free"}`, `put {"path":"b"}`}}, {"Done.", nil}}
+		start := func(at int, how string) *life {
+			l := &life{t: t, data: filepath.Join(t.TempDir(), "data"), native: native, answers: answers, ran: map[jackline.CallID]int{}}
+			l.open(at, how)
+			t.Cleanup(func() { _ = l.db.Close() })
+			l.begin()
+			return l
+		}
+		whole := start(0, "")
+		whole.run()
+		for at := 1; at < whole.log.n; at++ {
+			l := start(at, diesAfter)
+			ctx := context.Background()
+			for !l.log.dead {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, _ = l.engine.Run(ctx, jackline.Local, l.id, turn.Control{})
+				}()
+				<-done
+				rows, err := l.db.Approvals(ctx, jackline.Local, jackline.ApprovalFilter{Turn: l.id, States: []jackline.ApprovalState{jackline.Pending}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l.log.dead || len(rows) == 0 {
+					break
+				}
+				if _, err := l.desk.Answer(ctx, jackline.Local, rows[0].ID, jackline.Answer{Yes: true, Scope: jackline.Once}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.open(0, "")
+			left, err := l.db.Calls(ctx, jackline.Local, l.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran := maps.Clone(l.ran)
+			end, err := l.engine.Finish(ctx, jackline.Local, l.id, jackline.Stopped, "Stopped.")
+			if err != nil || end.Status != jackline.Stopped || !maps.Equal(ran, l.ran) {
+				t.Errorf("%d: %v, %s, runs %v after %v", at, err, end.Status, l.ran, ran)
+			}
+			calls, err := l.db.Calls(ctx, jackline.Local, l.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, c := range calls {
+				want := jackline.Cancelled
+				switch {
+				case left[k].State == jackline.CallEnded:
+					want = left[k].Outcome
+				case left[k].State == jackline.CallStarted:
+					want = jackline.Unknown
+				}
+				if c.State != jackline.CallEnded || c.Outcome != want || c.Text == "" {
+					t.Errorf("%d: %s was %s, and is %s %s %q", at, c.Title, left[k].State, c.State, c.Outcome, c.Text)
+				}
+			}
+			l.checkLog(calls)
+			rows, err := l.db.Approvals(ctx, jackline.Local, jackline.ApprovalFilter{Turn: l.id, States: []jackline.ApprovalState{jackline.Pending}})
+			if err != nil || len(rows) != 0 {
+				t.Errorf("%d: %d cards are still open (%v)", at, len(rows), err)
+			}
+			if again, err := l.engine.Run(ctx, jackline.Local, l.id, turn.Control{}); err != nil || again.Status != jackline.Stopped {
+				t.Errorf("%d: it ran again: %s, %v", at, again.Status, err)
+			}
+		}
+	}
+}
