@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -273,6 +274,40 @@ func TestRunTool(t *testing.T) {
 	rows := do[[]jackline.Session](w, 200, "GET", "/api/sessions?search=hand", nil)
 	if len(rows) != 1 {
 		t.Errorf("%+v", rows)
+	}
+}
+
+// An approved call that is sent again while it runs has one outcome all the same.
+func TestApprovedCallSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.session()
+	call := map[string]any{"name": "put_text", "args": map[string]any{"path": "a", "text": "slow"}, "session": s.ID}
+	p := w.refused(403, "POST", "/api/tools/run", call)
+	call["approved"], call["approval"] = true, p.Approval
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		res := w.send("POST", "/api/tools/run", call)
+		res.Body.Close()
+	}()
+	w.until("it runs", func() bool {
+		a, err := w.db.Approval(context.Background(), jackline.Local, jackline.ApprovalID(p.Approval))
+		return err == nil && a.State == jackline.Used
+	})
+	for range 20 {
+		w.refused(409, "POST", "/api/tools/run", call)
+	}
+	do[any](w, 200, "POST", "/api/stop", map[string]any{})
+	<-done
+	results := 0
+	for _, kind := range w.types(s.ID) {
+		if kind == "tool.result" {
+			results++
+		}
+	}
+	if results != 1 {
+		t.Errorf("the call has %d results", results)
 	}
 }
 
@@ -627,6 +662,19 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
+	// A refused request does not hold its connection until the rest of its body comes.
+	slow, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := fmt.Fprintf(slow, "POST /api/sessions HTTP/1.1\r\nHost: %s\r\nContent-Length: 9\r\n\r\n", addr); err != nil {
+		t.Fatal(err)
+	}
+	_ = slow.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if answer, err := io.ReadAll(slow); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401") {
+		t.Errorf("%q, %v", answer, err)
+	}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/api/events", nil)
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err = client.Do(req) // an open stream does not hold the end up

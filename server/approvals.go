@@ -140,7 +140,7 @@ func (s *Server) edited(ctx context.Context, row jackline.Approval, args json.Ra
 		return nil, err
 	}
 	call.Name, call.Args = row.Tool, args
-	i, view, err := gate.Intent(ctx, who, call)
+	i, view, err := gate.Preview(ctx, who, call)
 	if err != nil {
 		return nil, err
 	}

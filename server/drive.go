@@ -32,7 +32,7 @@ func (t *Turns) pick(l *lane, first bool) *run {
 		return nil
 	}
 	if t.takes() != nil {
-		t.rest(l, "")
+		t.rest(l, "", false)
 		return nil
 	}
 	id, quiet, err := t.upNext(l)
@@ -54,7 +54,7 @@ func (t *Turns) pick(l *lane, first bool) *run {
 	if err != nil && t.ctx.Err() == nil {
 		t.log.Error("a turn could not be started; it is tried again", "session", l.session, "turn", id, "err", err)
 	}
-	t.rest(l, id)
+	t.rest(l, id, err != nil || id != "")
 	return nil
 }
 
@@ -84,12 +84,12 @@ func (t *Turns) yields(l *lane, first bool) bool {
 	return true
 }
 
-// rest gives the slot back. A turn that could not begin stays next, and the keeper tries again.
-func (t *Turns) rest(l *lane, next jackline.TurnID) {
+// rest gives the slot back. A turn that could not begin stays next. With again, the keeper tries once more later.
+func (t *Turns) rest(l *lane, next jackline.TurnID, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.free++
-	l.busy, l.blocked = false, next != ""
+	l.busy, l.blocked = false, again
 	if next != "" {
 		l.next = next
 	}
@@ -110,7 +110,7 @@ func (t *Turns) upNext(l *lane) (id jackline.TurnID, quiet bool, err error) {
 			return id, quiet, nil
 		}
 		if err != nil && jackline.KindOf(err) != jackline.NotFound { // a queued turn may have been dropped
-			return "", false, err
+			return id, quiet, err
 		}
 	}
 	active, queue, err := t.standing(t.ctx, l)
@@ -157,8 +157,8 @@ func (t *Turns) prepare(l *lane, id jackline.TurnID, quiet bool) error {
 		}
 		rec.Events = append(rec.Events, jackline.NewEvent(l.session, "", jackline.QueueChanged{Turns: ids}))
 	}
-	if !t.serves() {
-		rec.State = facts(map[string][]string{aloneKey: {string(id)}})
+	if rec.State, err = t.marked(t.ctx, l, id); err != nil {
+		return err
 	}
 	if rec.Events == nil && rec.State == nil {
 		return nil

@@ -2,10 +2,13 @@ package server_test
 
 import (
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite"
 )
@@ -35,3 +38,30 @@ func exec(t *testing.T, w *world, query string) {
 }
 
 var discard = slog.New(slog.DiscardHandler)
+
+// zombie is the number of a process that has ended, and whose parent has not taken note.
+func zombie(t *testing.T) int {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.StartProcess(self, []string{self, "-test.run", "^$"}, &os.ProcAttr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = p.Wait() })
+	stat := fmt.Sprintf("/proc/%d/stat", p.Pid)
+	for range 5000 {
+		b, err := os.ReadFile(stat)
+		if err != nil {
+			t.Skip("only Linux tells")
+		}
+		if strings.Contains(string(b), ") Z ") {
+			return p.Pid
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatal("it did not end")
+	return 0
+}

@@ -89,6 +89,7 @@ type Server struct {
 
 	lasts    lasts
 	settings sync.Mutex // one change of settings at a time
+	approved sync.Map   // the approvals whose calls a person's requests are running: one at a time
 
 	streams *group
 }

@@ -111,6 +111,9 @@ func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.Sessi
 		return Taken{}, jackline.E(op, jackline.Conflict, nil, "This turn is %s: only one that reached its limit or was interrupted can be continued.", old.Status)
 	}
 	opt = inherit(old.Options, opt)
+	if old.Started.IsZero() { // it was interrupted before it began: its prompt never reached the model
+		return t.add(ctx, l, jackline.Turn{Prompt: old.Prompt, Options: opt}, false)
+	}
 	opt.Continues = id
 	return t.add(ctx, l, jackline.Turn{Options: opt}, false)
 }
@@ -250,6 +253,10 @@ func (t *Turns) add(ctx context.Context, l *lane, v jackline.Turn, behind bool) 
 	waits := behind || !l.busy && (l.ready || t.free == 0)
 	t.mu.Unlock()
 	rec := jackline.Record{Session: l.session, Turn: &v}
+	var err error
+	if rec.State, err = t.marked(ctx, l, v.ID); err != nil {
+		return Taken{}, err
+	}
 	if waits {
 		ids, err := t.queued(ctx, l, "")
 		if err != nil {
@@ -350,7 +357,8 @@ func (t *Turns) deliver(ctx context.Context, l *lane) (some bool, err error) {
 	return true, t.store(ctx, l, map[string][]string{inboxKey: nil, turn.SteerKey: append(have, inbox...)})
 }
 
-// salvage makes a queued prompt of words that came too late for the turn they were meant for.
+// salvage makes a queued prompt of words that came too late for the turn they were meant for. After a stop they rest with
+// the queue: they were sent before it.
 func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) error {
 	inbox, err := t.words(ctx, l, inboxKey)
 	if err != nil || len(inbox) == 0 {
@@ -364,6 +372,9 @@ func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) error
 	v := jackline.Turn{
 		ID: jackline.NewID[jackline.TurnID]("t_"), Session: l.session, Owner: l.owner, Prompt: strings.Join(inbox, "\n\n"),
 		Options: opt, Status: jackline.Queued, Created: time.Now().UTC(),
+	}
+	if ended.Status == jackline.Stopped {
+		v.Created = ended.Ended
 	}
 	_, err = t.db.Append(ctx, l.owner, jackline.Record{
 		Session: l.session, Turn: &v, State: facts(map[string][]string{inboxKey: nil}),

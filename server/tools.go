@@ -102,6 +102,10 @@ func (s *Server) runTool(ctx context.Context, in *runToolIn) (*body[ranBody], er
 	var run *handRun
 	var err error
 	if b.Approval != "" {
+		if _, busy := s.approved.LoadOrStore(b.Approval, true); busy {
+			return nil, jackline.E(op, jackline.Conflict, nil, "This call is being run already.")
+		}
+		defer s.approved.Delete(b.Approval)
 		run, err = s.approvedRun(ctx, b, in.By.name)
 	} else {
 		run, err = s.newRun(ctx, b)
@@ -142,8 +146,8 @@ func (s *Server) newRun(ctx context.Context, b runToolBody) (*handRun, error) {
 		return nil, err
 	}
 	c := jackline.Call{ID: jackline.NewID[jackline.CallID]("c_"), Session: session.ID, Asked: b.Name, Name: b.Name, Args: b.Args, State: jackline.CallNew}
-	// What cannot be a call at all is the request's fault. What a preview cannot show is the gate's to tell.
-	i, _, err := run.gate.Intent(ctx, run.who, c)
+	// What cannot be a call at all is the request's fault. What it cannot touch is the gate's to tell.
+	i, err := run.gate.Intent(run.who, c)
 	if err != nil && i.Tool == "" {
 		return nil, err
 	}
@@ -184,7 +188,7 @@ func (s *Server) approvedRun(ctx context.Context, b runToolBody, by string) (*ha
 	}
 	asked := run.call
 	asked.Name, asked.Args = b.Name, b.Args
-	i, _, err := run.gate.Intent(ctx, run.who, asked)
+	i, err := run.gate.Intent(run.who, asked)
 	if err != nil && i.Tool == "" {
 		return nil, err
 	}

@@ -230,6 +230,37 @@ func TestSteer(t *testing.T) {
 	})
 }
 
+// Words that a stop overtook are kept, but they start nothing: neither themselves nor the queue that rests.
+func TestStopOvertakesWords(t *testing.T) {
+	w := alone(t)
+	s := w.session()
+	k := w.submit(s.ID, "hang")
+	queued := w.submit(s.ID, "say queued")
+	w.until("it runs", func() bool { return w.turn(k.Turn.ID).Status == jackline.Running })
+	if _, err := w.turns.Steer(t.Context(), jackline.Local, s.ID, "say words", jackline.TurnOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(k.Turn.ID, jackline.Stopped)
+	settled(w, s.ID)
+	time.Sleep(50 * time.Millisecond) // whatever would begin has begun
+	turns, err := w.db.Turns(t.Context(), jackline.Local, s.ID)
+	if err != nil || len(turns) != 3 || turns[2].Prompt != "say words" {
+		t.Fatalf("%+v, %v", turns, err)
+	}
+	for _, v := range turns[1:] {
+		if v.Status != jackline.Queued {
+			t.Errorf("%q is %s after a stop", v.Prompt, v.Status)
+		}
+	}
+	// The next prompt goes first, and all follow it.
+	w.submit(s.ID, "say more")
+	w.ends(queued.Turn.ID, jackline.Done)
+	w.ends(turns[2].ID, jackline.Done)
+}
+
 // Words that are sent while the engine takes others are not lost, however close the two come.
 func TestSteerLosesNothing(t *testing.T) {
 	w := alone(t)
@@ -521,6 +552,7 @@ func TestOneShot(t *testing.T) {
 	// Killed, it leaves a turn that counts as running. No server takes it up.
 	k = w2.submit(s.ID, "hang")
 	w2.until("it runs", func() bool { return w2.turn(k.Turn.ID).Status == jackline.Running })
+	behind := w2.submit(s.ID, "say x") // and this one was never begun
 	if err := w2.db.Release(t.Context(), "session "+string(s.ID), holder(t, w2, s.ID).ID); err != nil {
 		t.Fatal(err)
 	}
@@ -529,6 +561,14 @@ func TestOneShot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w3.ends(k.Turn.ID, jackline.Interrupted)
+	w3.ends(behind.Turn.ID, jackline.Interrupted)
+	more, err := w3.turns.Continue(t.Context(), jackline.Local, s.ID, behind.Turn.ID, jackline.TurnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := w3.ends(more.Turn.ID, jackline.Done); v.Prompt != "say x" || v.Options.Continues != "" {
+		t.Errorf("%+v", v)
+	}
 }
 
 // A turn that a crash left running is ended by whoever next sends a prompt.
@@ -577,14 +617,16 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("it says %q", jackline.Say(err))
 	}
 
-	// A dead server holds nobody up.
-	w3 := alone(t)
-	dead := store.Holder{ID: "p_dead", PID: 1 << 22, Host: hostname(t)}
-	if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
-		t.Fatal(err)
-	}
-	if err := w3.turns.Resume(t.Context(), ""); err != nil {
-		t.Error(err)
+	// A dead server holds nobody up, whether or not its parent has taken note.
+	for _, pid := range []int{1 << 22, zombie(t)} {
+		w3 := alone(t)
+		dead := store.Holder{ID: "p_dead", PID: pid, Host: hostname(t)}
+		if ok, _, err := w3.db.Lease(t.Context(), "serve", dead, time.Hour); err != nil || !ok {
+			t.Fatal(err)
+		}
+		if err := w3.turns.Resume(t.Context(), ""); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func onList(name string, args []string) bool {
 		return len(args) > 0 && each(args, program)
 	case "ls":
 		return each(args, flags("l1htrSF"))
-	case "go", "git":
+	case "git": // not go: it fetches and starts the toolchain that a go.mod in the folder names, before it says its version
 		return len(args) == 1 && (args[0] == "version" || args[0] == "--version")
 	case "node", "npm", "python3", "pip", "gcc", "make":
 		return len(args) == 1 && args[0] == "--version"

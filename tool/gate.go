@@ -114,27 +114,38 @@ func (g *Gate) Describe(name string, raw json.RawMessage) (canonical, title, ico
 	return t.facts.Name, title, t.facts.Icon, t.facts.Effect.Acts()
 }
 
-// Intent is what a judge would be given for a call, without running, storing or asking anything.
-func (g *Gate) Intent(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+// Intent is what a judge would be given for a call, without running, opening, storing or asking anything.
+func (g *Gate) Intent(who jackline.Actor, c jackline.Call) (jackline.Intent, error) {
+	i, _, _, err := g.outline(who, c)
+	return i, err
+}
+
+// Preview is the intent of a call with what its card would show, for which files may be opened. What is refused for good
+// shows nothing.
+func (g *Gate) Preview(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
+	i, b, in, err := g.outline(who, c)
+	if err != nil || b.preview == nil || refused(i.Touches) != "" {
+		return i, jackline.View{}, err
+	}
+	var v jackline.View
+	err = safely(func() (err error) { v, err = b.preview(ctx, in); return err })
+	return i, v, err
+}
+
+// outline makes of a call what can be known of it without asking or opening anything.
+func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bound, In, error) {
 	t, ok := g.Tools.Lookup(c.Name)
 	if !ok {
-		return jackline.Intent{}, jackline.View{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
+		return jackline.Intent{}, bound{}, In{}, jackline.E("tool.Intent", jackline.NotFound, nil, "There is no tool called %q.", c.Name)
 	}
 	canonical, b, err := t.decode(c.Args)
 	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
+		return jackline.Intent{}, bound{}, In{}, err
 	}
 	c.Args = canonical
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools}
 	i, err := intent(t, b, in, c)
-	if err != nil {
-		return jackline.Intent{}, jackline.View{}, err
-	}
-	if b.preview == nil || refused(i.Touches) != "" {
-		return i, jackline.View{}, nil
-	}
-	v, err := b.preview(ctx, in)
-	return i, v, err
+	return i, b, in, err
 }
 
 // Judged is the decision about an intent, standing grants aside.
@@ -158,8 +169,19 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}
-	b, err := t.bind(canonical)
+	var b bound
+	err = safely(func() (err error) { b, err = t.bind(canonical); return err })
 	return canonical, b, err
+}
+
+// safely calls a function that a tool brought. A panic in it is that call's error, not the end of the program.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = jackline.E("tool.safely", jackline.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "The tool broke down.")
+		}
+	}()
+	return f()
 }
 
 // intent resolves the touches of a bound call. The effect is what the touches say, which must lie within what the
@@ -172,13 +194,11 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	if b.touches == nil {
 		return i, nil
 	}
-	touches, err := b.touches(in)
-	if err != nil {
+	if err := safely(func() (err error) { i.Touches, err = b.touches(in); return err }); err != nil {
 		return i, err
 	}
-	i.Touches = touches
 	var e jackline.Effect
-	for _, touch := range touches {
+	for _, touch := range i.Touches {
 		if touch.Effect == 0 || !t.facts.Effect.Has(touch.Effect) {
 			return i, jackline.E("tool.intent", jackline.Internal,
 				fmt.Errorf("%s declares %v and touches %v", t.facts.Name, t.facts.Effect, touch.Effect), "The tool is broken.")
@@ -282,7 +302,7 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 	}
 	if p.c.Args, p.b, err = p.t.decode(p.c.Args); err != nil {
 		p.c.Args = p.r.Call.Args
-		return &ending{outcome: jackline.Errored, text: failed(err)}, nil
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	p.c.Title = p.b.title
 	session, turn, id := p.c.Session, p.c.Turn, p.c.ID
@@ -294,7 +314,7 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 		},
 	}
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
-		return &ending{outcome: jackline.Errored, text: failed(err)}, nil
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	p.c.Acts = p.i.Effect.Acts()
 	return nil, nil
@@ -315,10 +335,10 @@ func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 // recall looks at the earlier calls of the turn: what a person denied is not asked about again, and an equal pure read
 // is answered with what it brought.
 func (g *Gate) recall(ctx context.Context, p *passage) (*ending, error) {
-	if p.c.Acts || p.decision.Verdict == jackline.Ask {
+	if p.c.Acts || p.decision.Verdict == jackline.Ask || p.t.facts.Asks {
 		for _, q := range p.r.Prior {
 			if q.Name == p.c.Name && q.Outcome == jackline.Denied && q.State == jackline.CallEnded && q.By == jackline.ByPerson && string(q.Args) == string(p.c.Args) {
-				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(q.Reason)}, nil
+				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(p.t.facts.Asks, q.Reason)}, nil
 			}
 		}
 	}
@@ -343,9 +363,19 @@ func (p *passage) cached(ctx context.Context) (jackline.Call, bool) {
 		if q.Name != p.c.Name || q.Outcome != jackline.OK || string(q.Args) != string(p.c.Args) {
 			continue
 		}
-		return q, p.b.changed == nil || !p.b.changed(ctx, p.in, q.Stamp)
+		return q, p.holds(ctx, q.Stamp)
 	}
 	return jackline.Call{}, false
+}
+
+// holds reports whether a cached result's stamp is still true. What cannot be checked is not.
+func (p *passage) holds(ctx context.Context, stamp string) bool {
+	if p.b.changed == nil {
+		return true
+	}
+	changed := true
+	_ = safely(func() error { changed = p.b.changed(ctx, p.in, stamp); return nil })
+	return !changed
 }
 
 // permit settles whether the call may run now: it may, or it is over, or it waits for a person.
@@ -378,7 +408,7 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 	card, err := p.card(ctx)
 	if err != nil {
 		// It cannot work, so nobody is asked about it.
-		return &ending{outcome: jackline.Errored, text: failed(err)}, nil
+		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	a, err := g.Desk.New(ctx, p.i, p.decision, card)
 	if err != nil {
@@ -425,12 +455,15 @@ func (g *Gate) answered(p *passage) (over *ending, settled bool) {
 
 // card is what the question shows besides the intent.
 func (p *passage) card(ctx context.Context) (card Card, err error) {
-	switch {
-	case p.t.facts.Asks:
-		card.Questions, err = p.b.ask()
-	case p.b.preview != nil:
-		card.View, err = p.b.preview(ctx, p.in)
-	}
+	err = safely(func() (err error) {
+		switch {
+		case p.t.facts.Asks:
+			card.Questions, err = p.b.ask()
+		case p.b.preview != nil:
+			card.View, err = p.b.preview(ctx, p.in)
+		}
+		return err
+	})
 	return card, err
 }
 
@@ -450,7 +483,8 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			return Done{Call: p.r.Call}, err
 		}
 	}
-	out, err := g.call(ctx, p.t, p.b, p.in)
+	var out Out
+	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
 	c.MS = time.Since(c.Started).Milliseconds()
 
 	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret}
@@ -464,7 +498,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			e.text += "\nUntil then:\n" + out.Text
 		}
 	case err != nil:
-		e.outcome, e.text, e.source, e.secret = jackline.Errored, failed(err), jackline.Ours, false
+		e.outcome, e.text, e.source, e.secret = jackline.Errored, g.failed(ctx, p, err), jackline.Ours, false
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}
@@ -475,19 +509,6 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}
 	return g.end(ctx, p.r, c, e)
-}
-
-// call runs the tool's function. A panic in it is that call's error, not the end of the program.
-func (g *Gate) call(ctx context.Context, t Tool, b bound, in In) (out Out, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = jackline.E("tool.run", jackline.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "The tool broke down.")
-		}
-		if err != nil && g.Errors != nil && jackline.KindOf(err) == jackline.Internal && ctx.Err() == nil {
-			g.Errors.Error("tool failed", "tool", t.facts.Name, "call", in.Call, "err", err)
-		}
-	}()
-	return b.run(ctx, in)
 }
 
 // An ending is all that is known of a call's outcome.
@@ -516,14 +537,11 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	if len(e.out.Text) == 0 && e.outcome != jackline.OK {
 		e.source = max(e.source, jackline.Ours) // our own words about what went wrong
 	}
-	full := e.text
-	if !utf8.ValidString(full) {
-		full = string([]rune(full))
+	full, gone := most(e.text)
+	text, dropped := full, 0
+	if c.Cached == "" { // else it was cut and kept when it was new
+		text, dropped = Cap(full, r.Limit)
 	}
-	if len(full) > maxOutput {
-		full = full[:maxOutput]
-	}
-	text, dropped := Cap(full, r.Limit)
 	if dropped > 0 {
 		if err := g.Log.WriteSpill(ctx, o, c.Session, c.ID, full); err != nil {
 			return Done{Call: r.Call}, err
@@ -533,6 +551,10 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 			text += fmt.Sprintf("; %s with call %q reads on", pager, c.ID)
 		}
 		text += "]"
+	}
+	if gone > 0 {
+		dropped += gone
+		text += fmt.Sprintf("\n[the result was too large: %d characters of its end were not kept]", gone)
 	}
 	c.State, c.Outcome, c.Text, c.Source, c.Origin = jackline.CallEnded, e.outcome, text, e.source, e.origin
 	c.Dropped, c.Stamp, c.By, c.Reason, c.Changes = dropped+e.dropped, e.stamp, e.by, e.reason, e.out.Changes
@@ -573,6 +595,22 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	return d, nil
 }
 
+// most is what is kept of a text, as valid UTF-8, and how many characters at its end are not.
+func most(text string) (kept string, gone int) {
+	kept = text
+	if len(text) > maxOutput {
+		n := maxOutput
+		for n > maxOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		kept, gone = text[:n], utf8.RuneCountInString(text[n:])
+	}
+	if !utf8.ValidString(kept) {
+		kept = string([]rune(kept))
+	}
+	return kept, gone
+}
+
 // Cap cuts text to limit characters by leaving out its middle, at line ends where they are near. It returns how many
 // characters are gone; 0 or less as the limit cuts nothing.
 func Cap(text string, limit int) (string, int) {
@@ -598,7 +636,11 @@ func Cap(text string, limit int) (string, int) {
 	return string(r[:head]) + "\n[…]\n" + string(r[start:]), start - head
 }
 
-func failed(err error) string {
+// failed is what the model reads of an error. The cause of one that is our own fault goes to the program's log.
+func (g *Gate) failed(ctx context.Context, p *passage, err error) string {
+	if g.Errors != nil && jackline.KindOf(err) == jackline.Internal && ctx.Err() == nil {
+		g.Errors.Error("tool failed", "tool", p.t.facts.Name, "call", p.c.ID, "err", err)
+	}
 	var e *jackline.Error
 	say := "Something went wrong inside the tool."
 	if errors.As(err, &e) && e.Say != "" {

@@ -40,7 +40,10 @@ func deniedByPerson(row jackline.Approval) string {
 	return "DENIED by the owner. Do not try this call again; find another way or stop and say why it is needed."
 }
 
-func deniedBefore(reason string) string {
+func deniedBefore(question bool, reason string) string {
+	if question {
+		return "The owner has already declined to answer exactly this in this task. Go on without it, and say what you assumed."
+	}
 	s := "DENIED: the owner has already denied exactly this call in this task."
 	if reason != "" {
 		s += " Their words: " + reason

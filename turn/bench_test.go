@@ -242,7 +242,7 @@ func (b *bench) answer(t testing.TB, id jackline.TurnID, line string) {
 			t.Fatal(err)
 		}
 		call.Args = json.RawMessage(rest)
-		i, view, err := gate.Intent(ctx, jackline.Actor{Owner: jackline.Local, Session: b.session, Turn: b.last, Source: jackline.FromModel}, call)
+		i, view, err := gate.Preview(ctx, jackline.Actor{Owner: jackline.Local, Session: b.session, Turn: b.last, Source: jackline.FromModel}, call)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,12 +15,10 @@ import (
 // settle takes the calls of the last step to their outcomes, in order. It waits when one of them waits for a
 // person; the calls after it then come as far as their own questions, and no further.
 func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
-	begun := false
 	for k := range r.prior {
 		if r.prior[k].State == jackline.CallEnded {
 			continue
 		}
-		begun = true
 		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone})
 		if err != nil {
 			if jackline.KindOf(err) == jackline.Conflict {
@@ -50,16 +49,16 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 		r.began = time.Now()
 		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Waiting})
 	}
-	r.collect()
-	if begun {
+	// What ended before a restart is looked at like what ended now.
+	if r.collect() {
 		r.guard(ctx)
 	}
 	return false, nil, nil
 }
 
 // collect puts the outcomes of ended calls that the history does not have yet into the pending history. The history of a turn
-// that was interrupted is made whole the same way.
-func (r *run) collect() {
+// that was interrupted is made whole the same way. It reports whether there were any.
+func (r *run) collect() bool {
 	var add []jackline.Item
 	for _, c := range r.prior {
 		if c.State == jackline.CallEnded && !r.collected[c.ID] {
@@ -69,6 +68,7 @@ func (r *run) collect() {
 	}
 	// Results come before the notes that speak of them.
 	r.pending = append(add, r.pending...)
+	return len(add) > 0
 }
 
 // cancelOpen gives the calls that have no outcome one, and withdraws the questions about them. What it returns is still to be
@@ -197,10 +197,12 @@ func briefArgs(raw json.RawMessage) json.RawMessage {
 	return cutArgs(raw, jackline.Brief)
 }
 
-// cutArgs is a copy of arguments with each string as short makes it.
+// cutArgs is arguments with each of their strings cut.
 func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	if dec.Decode(&v) != nil {
 		return json.RawMessage(`{}`)
 	}
 	var cut func(any) any

@@ -46,19 +46,28 @@ var (
 	announcement = regexp.MustCompile(`(?i)^(?:ok(?:ay)?[,.!]? |sure[,.!]? |now[,]? |first[,]? |next[,]? |then[,]? )*` +
 		`(?:i will|i'll|i’ll|let me|let's|let’s|i am going to|i'm going to|i’m going to|ich werde|lass mich) (?:now |first |next |then |start by |begin by |jetzt |zuerst )*` +
 		`(?:read|open|look|check|list|search|find|run|create|write|edit|update|change|fix|inspect|examine|start|begin|execute|use|call|view|see|lesen|prüfen|nachsehen|suchen|ausführen)`)
-	offers = regexp.MustCompile(`(?i)\b(?:if you|would you|do you want|should i|shall i|let me know|want me to|once you|when you)\b`)
+	// German keeps its verb for the end.
+	announcementDE = regexp.MustCompile(`(?i)^(?:ok(?:ay)?[,.!]? |gut[,.!]? |nun |jetzt |zuerst |dann )*(?:` +
+		`(?:(?:ich )?werde(?: ich)?|lass(?:t)? (?:mich|uns))\b[^.!?]*(?:lesen|öffnen|prüfen|nachsehen|ansehen|anschauen|suchen|ausführen|schreiben|ändern|anlegen|erstellen|starten)\W*$|` +
+		`ich (?:lese|öffne|prüfe|suche|schaue|sehe|führe|schreibe|ändere|erstelle|starte) (?:jetzt|nun|zuerst|mir)\b)`)
+	offers = regexp.MustCompile(`(?i)\b(?:if you|would you|do you want|should i|shall i|let me know|want me to|once you|when you|` +
+		`wenn du|falls du|sobald du|soll ich|möchtest du|sag(?:e)? (?:mir )?bescheid|wenn sie|falls sie|möchten sie)\b`)
 
 	live = regexp.MustCompile(`(?i)\b(?:right now|currently|at the moment|at present|today|tonight|this (?:week|morning|evening)|latest|newest|live|up[- ]to[- ]date|` +
 		`weather|forecast|temperature (?:in|outside)|exchange rate|stock price|share price|price of|score of|news|wetter|aktuell(?:e|er|es|en)?|heute|gerade|neueste[nrs]?)\b`)
 	question = regexp.MustCompile(`(?i)(?:\?|^\s*(?:what|who|when|where|which|how|is|are|does|do|has|have|will|tell me|give me|check|wie|was|wer|wann|wo|welche[rns]?|ist|sind)\b)`)
-	admitted = regexp.MustCompile(`(?i)(?:can(?:no|')?t|can’t|cannot|could(?:n't| not)|unable to|not able to|don't have|don’t have|do not have|no access|no way to|without (?:access|a tool)|` +
+	explains = regexp.MustCompile(`(?i)\b(?:means?|meaning|define|definition|difference between|explain|history of|what (?:is|are) an?|how do i|bedeutet|bedeuten|` +
+		`unterschied|was ist eine?|wie (?:sage|schreibe|mache|zeige) ich)\b|\b(?:erklär|funktionier)|^\s*(?:why|warum|wieso)\b|` +
+		`\bhow (?:do|does|did|is|are) [^?]*\b(?:work|made|computed|calculated|measured)\b`)
+	admitted = regexp.MustCompile(`(?i)(?:\bcan(?:no|')?t\b|can’t|cannot|could(?:n't| not)|unable to|not able to|don't have|don’t have|do not have|no access|no way to|without (?:access|a tool)|` +
 		`kann (?:ich )?(?:das |es )?(?:gerade |derzeit )?nicht|habe keinen zugriff)`)
 	aboutFiles = regexp.MustCompile(`(?i)\b(?:file|folder|code|function|repo|project|workspace|directory|script|test)s?\b`)
 )
 
 // announces reports whether the last sentence of a reply promises a deed.
 func announces(text string) bool {
-	if strings.HasSuffix(strings.TrimSpace(text), "?") || offers.MatchString(text) {
+	const fence = "```"
+	if strings.HasSuffix(strings.TrimSpace(text), "?") || offers.MatchString(text) || strings.Count(text, fence)%2 == 1 {
 		return false
 	}
 	last := strings.TrimSpace(text)
@@ -70,29 +79,46 @@ func announces(text string) bool {
 			last = strings.TrimSpace(last[i+len(end):])
 		}
 	}
-	return announcement.MatchString(last)
+	return announcement.MatchString(last) || announcementDE.MatchString(last)
 }
 
 // asksForLive reports whether a prompt asks about something that changes while nobody looks.
 func asksForLive(prompt string) bool {
 	const longest = 400 // a long prompt is a task, and a word of it proves nothing
-	return len(prompt) <= longest && live.MatchString(prompt) && question.MatchString(prompt) && !aboutFiles.MatchString(prompt)
+	if len(prompt) > longest {
+		return false
+	}
+	p := own(prompt)
+	return live.MatchString(p) && question.MatchString(p) && !aboutFiles.MatchString(p) && !explains.MatchString(p)
 }
 
 // admits reports whether a reply says that it cannot know.
 func admits(text string) bool { return admitted.MatchString(text) }
 
-// opens is what stands before a wish that begins a sentence or a clause: in the middle of one the same words tell of something
-// else, as in "the page shows no tools" or "don't just explain".
-const opens = `(?:^|[.,;:!?(\n]|\bplease|\bbitte)\s*`
-
 var (
-	noTools = regexp.MustCompile(`(?i)(?:\b(?:do not|don't|don’t) (?:use|call|run) (?:any )?tools?\b|\bwithout (?:using |calling )?(?:any )?tools?\b|\bguide[- ]only\b|` +
-		`\bohne (?:werkzeuge|tools)\b|` + opens + `(?:(?:use |run )?no tools|just (?:explain|guide me|tell me how)|only explain|keine (?:werkzeuge|tools))\b)`)
-	planOnly = regexp.MustCompile(`(?i)(?:\b(?:plan only|only (?:make )?a plan|(?:just|first) (?:make )?a plan|make a plan (?:first|only)|nur (?:ein(?:en)? )?plan)\b|` +
-		`\bdo(?: not|n't|n’t) change anything(?: yet)?\s*(?:[.,;:!?)\n]|$)|` + opens + `nichts (?:ver)?ändern\b)`)
-	askFirst = regexp.MustCompile(`(?i)\b(?:ask (?:me )?(?:before|first)|ask for (?:my )?permission|frag(?:e)? (?:mich )?(?:vorher|zuerst))\b`)
+	// What is quoted, and code, are not the owner's own words.
+	quoted = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?m:^>.*$)")
+	// A question about how things are asks for no switch. "Can you make a plan first?" is none of these.
+	about     = regexp.MustCompile(`(?i)^\s*(?:what|why|how|when|where|which|who|does|did|is|are|was|were|should|has|have|wie|warum|wieso|wann|wo|wer|welche[rns]?|ist|sind|hat|soll|sollte)\b.*\?`)
+	sentences = regexp.MustCompile(`(?:[^.!?\n]|[.!?]\S)*(?:[.!?]+|\n|$)`)
+	// These look like one of the phrases below and mean something else.
+	exempt = regexp.MustCompile(`(?i)(?:do not|don't|don’t) change anything (?:else|other|except|outside|besides|but|apart|more|beyond|in)\b|` +
+		`\b(?:sonst|ansonsten|weiter)\b[^.!?]*nichts (?:ver)?ändern|nichts (?:ver)?ändern,? (?:außer|ausser|bis auf|was)\b|` +
+		`(?:do not|don't|don’t) (?:use|call|run) (?:any )?tools? (?:other|except|besides|but)\b|` +
+		`just tell me how (?:many|much|long|often|big|large|old|far|fast|high|deep|well|few)\b|(?:not|don't|don’t) (?:just|only) explain`)
+
+	noTools = regexp.MustCompile(`(?i)(?:do not|don't|don’t) (?:use|call|run) (?:any )?tools?\b|(?:^|[,;:(–-])\s*(?:please,? )?(?:no|without (?:using |calling |running )?(?:any )?) ?tools?\b|` +
+		`\b(?:answer|reply|respond|explain|tell me|do (?:it|this|that))\b[^,;:]*\bwithout (?:using |calling |running )?(?:any )?tools?\b|` +
+		`\b(?:just (?:explain|guide me|tell me how)|guide[- ]only|only explain)\b|` +
+		`(?:^|[,;:(–-])\s*(?:bitte )?(?:ohne|keine) (?:werkzeuge|tools)\b|\b(?:antworte|beantworte|erkläre?)\b[^,;:]*\bohne (?:werkzeuge|tools)\b|` +
+		`\b(?:benutze?|verwende?|nutze?)\b[^,;:]*\bkeine (?:werkzeuge|tools)\b`)
+	planOnly = regexp.MustCompile(`(?i)\b(?:plan only|only (?:make )?a plan|(?:just|first) (?:make )?a plan|make a plan (?:first|only)|do(?: not|n't|n’t) change anything|nur (?:ein(?:en)? )?plan|nichts (?:ver)?ändern)\b`)
+	askFirst = regexp.MustCompile(`(?i)\bask me (?:before|first)\b|\bask (?:for )?my permission\b|(?:^|[,;:(–-]|\b(?:but|and|please|then))\s*ask (?:before|first|for permission)\b|` +
+		`\bfrage? (?:mich )?(?:vorher|zuerst)\b`)
 )
+
+// own is what is left of a text without what it quotes.
+func own(text string) string { return quoted.ReplaceAllString(text, " ") }
 
 // directives sets the switches that the prompt's own words ask for, and says so. It can only take rights away.
 func (r *run) directives() string {
@@ -101,14 +127,28 @@ func (r *run) directives() string {
 	if len(p) > longest {
 		p = strings.ToValidUTF8(p[:longest], "")
 	}
+	var said strings.Builder
+	for _, s := range sentences.FindAllString(own(p), -1) {
+		if s = strings.TrimSpace(s); !about.MatchString(s) {
+			said.WriteString(exempt.ReplaceAllString(s, " ") + "\n")
+		}
+	}
+	asks := func(words *regexp.Regexp) bool {
+		for line := range strings.Lines(said.String()) {
+			if words.MatchString(line) {
+				return true
+			}
+		}
+		return false
+	}
 	switch {
-	case !o.Guide && noTools.MatchString(p):
+	case !o.Guide && asks(noTools):
 		o.Guide = true
 		return "Your words asked for an answer without tools, so none will run in this turn."
-	case !o.Plan && !o.Guide && planOnly.MatchString(p):
+	case !o.Plan && !o.Guide && asks(planOnly):
 		o.Plan = true
 		return "Your words asked for a plan only, so nothing will be changed in this turn."
-	case !o.AskFirst && !o.Plan && askFirst.MatchString(p):
+	case !o.AskFirst && !o.Plan && asks(askFirst):
 		o.AskFirst = true
 		return "Your words asked to be asked first, so every call of this turn asks."
 	}

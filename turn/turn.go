@@ -7,7 +7,6 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/jackline-ai/jackline"
@@ -53,5 +52,3 @@ type Runner interface {
 	// Finish ends a turn that is not running here: its open cards are withdrawn, its open calls cancelled.
 	Finish(ctx context.Context, o jackline.Owner, id jackline.TurnID, s jackline.Status, reason string) (jackline.Turn, error)
 }
-
-var _ = json.RawMessage(nil)

@@ -200,6 +200,9 @@ func (w *walk) absent(name string, pending []string) (*place, error) {
 			p.missing = append(p.missing, e)
 		}
 	}
+	if len(w.steps)+len(p.missing) > maxDepth+1 {
+		return nil, tooDeep(w.given) // nothing could enter it afterwards
+	}
 	return p, nil
 }
 

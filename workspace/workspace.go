@@ -92,6 +92,21 @@ func Open(dir string, o Options) (*Root, error) {
 // Close gives the handle back.
 func (r *Root) Close() error { return errors.Join(r.top.close(), r.root.Close()) }
 
+// Stands reports whether the folder's path still leads to it, and not through a link. Where it does not, the folder was
+// moved, deleted or replaced.
+func (r *Root) Stands() bool {
+	real, err := filepath.EvalSymlinks(r.path)
+	if err != nil || real != r.path {
+		return false
+	}
+	now, err := statPath(r.path)
+	if err != nil {
+		return false
+	}
+	held, err := r.top.self()
+	return err == nil && held.same(now)
+}
+
 // Path is the real absolute path of the folder.
 func (r *Root) Path() string { return r.path }
 

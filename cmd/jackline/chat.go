@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,14 +63,14 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 	}
 	fmt.Fprintf(m.Err, "%s  %s  (%s; /help)\n", t.paint("1", "jackline"), plain(s.Workspace), s.Mode)
 
-	running := false
+	var running atomic.Pointer[jackline.SessionID] // the chat in which a turn runs
 	stopWatch := m.onSignal(func(sig os.Signal) {
-		if sig == syscall.SIGTERM || !running {
+		id := running.Swap(nil) // the second one leaves
+		if sig == syscall.SIGTERM || id == nil {
 			cancel(&exit{exitInterrupted, nil})
 			return
 		}
-		running = false // the second one leaves
-		if err := c.stop(ctx, s.ID); err != nil {
+		if err := c.stop(ctx, *id); err != nil {
 			cancel(&exit{exitInterrupted, nil})
 		}
 	})
@@ -97,7 +98,8 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		if body == nil {
 			continue
 		}
-		running = true
+		id := s.ID
+		running.Store(&id)
 		if err := m.turn(ctx, c, t, s.ID, body); err != nil {
 			var e *exit
 			if errors.As(context.Cause(ctx), &e) {
@@ -106,7 +108,7 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 			}
 			fmt.Fprintln(m.Err, sayOf(err))
 		}
-		running = false
+		running.Store(nil)
 	}
 }
 

@@ -112,6 +112,5 @@ func (a *app) callIntent(ctx context.Context, who jackline.Actor, p policy.Probe
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	i, _, err := g.Intent(ctx, who, jackline.Call{Name: p.Tool, Args: args})
-	return i, err
+	return g.Intent(who, jackline.Call{Name: p.Tool, Args: args})
 }

@@ -227,7 +227,10 @@ func (m *Main) versionCmd() *cobra.Command {
 func (m *Main) json(v any) error {
 	enc := json.NewEncoder(m.Out)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return &exit{exitFailed, err}
+	}
+	return nil
 }
 
 func usage(format string, a ...any) error { return &exit{exitUsage, fmt.Errorf(format, a...)} }

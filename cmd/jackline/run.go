@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -64,16 +65,19 @@ func (m *Main) runCmd() *cobra.Command {
 			"Exit codes: 0 done; 1 failed; 2 wrong usage; 3 waits for a person, or went on without one; 4 step, time or token\n" +
 			"limit; 5 no model; 6 --on-ask fail met something that nobody may allow; 130, 143 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := m.prompt(args, o.cont != "")
+			prompt, err := m.prompt(args)
 			if err != nil {
 				return err
+			}
+			if prompt == "" && o.cont == "" {
+				return usage(`there is no task: jackline run "what is to be done"`)
 			}
 			return m.run(cmd.Context(), prompt, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.dir, "dir", "C", "", "the workspace: the folder that may be touched (default: the configured one)")
-	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace")
+	f.StringVar(&o.cont, "continue", "", "go on with a chat: its id, or the newest one of the workspace; without a task, with its last turn")
 	f.Lookup("continue").NoOptDefVal = "last"
 	f.StringVar(&o.output, "output", "text", "text, json (one object) or jsonl (all events)")
 	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
@@ -88,9 +92,8 @@ func (m *Main) runCmd() *cobra.Command {
 	return cmd
 }
 
-// prompt puts the task together from arguments and standard input.
-// Nothing at all will do where a chat goes on: then its last turn is carried on.
-func (m *Main) prompt(args []string, goesOn bool) (string, error) {
+// prompt puts the task together from arguments and standard input; "" is none.
+func (m *Main) prompt(args []string) (string, error) {
 	task := strings.TrimSpace(strings.Join(args, " "))
 	piped := ""
 	if !m.Terminal && m.In != nil && (task == "" || task == "-" || pipedIn(m.In)) {
@@ -107,10 +110,6 @@ func (m *Main) prompt(args []string, goesOn bool) (string, error) {
 		task = ""
 	}
 	switch {
-	case task == "" && piped == "" && goesOn:
-		return "", nil
-	case task == "" && piped == "":
-		return "", usage(`there is no task: jackline run "what is to be done"`)
 	case task == "":
 		return piped, nil
 	case piped == "":
@@ -167,7 +166,8 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	}
 	body := o.body(prompt, t.interactive)
 	if prompt == "" {
-		if body, err = carryOn(ctx, c, s.ID, body); err != nil {
+		delete(body, "prompt")
+		if body["continue"], err = c.lastTurn(ctx, s.ID); err != nil {
 			return m.failedRun(o, err)
 		}
 	}
@@ -240,20 +240,6 @@ func (o runOptions) body(prompt string, interactive bool) map[string]any {
 	return body
 }
 
-// carryOn makes a request that goes on with the last turn of a chat, which ended at its limit or was interrupted.
-func carryOn(ctx context.Context, c *client, s jackline.SessionID, body map[string]any) (map[string]any, error) {
-	turns, err := c.turns(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if len(turns) == 0 {
-		return nil, usage("that chat has no turn to go on with; say what is to be done")
-	}
-	delete(body, "prompt")
-	body["continue"] = turns[len(turns)-1].ID
-	return body, nil
-}
-
 // session finds or makes the chat that a task belongs to.
 func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.Session, error) {
 	dir := o.dir
@@ -264,18 +250,8 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		}
 		dir = abs
 	}
-	switch {
-	case o.cont == "last":
-		rows, err := c.sessions(ctx, "", dir, 1)
-		if err != nil {
-			return jackline.Session{}, err
-		}
-		if len(rows) == 0 {
-			return jackline.Session{}, &exit{exitUsage, errors.New("there is no chat to go on with in this workspace")}
-		}
-		return rows[0].Session, nil
-	case o.cont != "":
-		return ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil)
+	if o.cont != "" {
+		return goOn(ctx, c, o, dir)
 	}
 	in := map[string]any{}
 	if dir != "" {
@@ -290,6 +266,38 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
 	}
 	return s, err
+}
+
+// goOn finds the chat to go on with: the one that is named, or the newest of the workspace. A mode that is named holds in it from now on.
+func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.Session, err error) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+		dir = real
+	}
+	if o.cont == "last" {
+		if dir == "" {
+			status, err := ask[struct{ Workspace string }](ctx, c, http.MethodGet, "/api/status", nil)
+			if err != nil {
+				return s, err
+			}
+			dir = status.Workspace
+		}
+		rows, err := c.sessions(ctx, "", dir, 1)
+		if err != nil {
+			return s, err
+		}
+		if len(rows) == 0 {
+			return s, usage("there is no chat to go on with in this workspace")
+		}
+		s = rows[0].Session
+	} else if s, err = ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil); err != nil {
+		return s, err
+	} else if dir != "" && dir != s.Workspace {
+		return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
+	}
+	if o.mode == "" || o.mode == s.Mode.String() {
+		return s, nil
+	}
+	return ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": o.mode})
 }
 
 // lastEvent is the cursor behind everything that has happened in a chat.
@@ -307,6 +315,20 @@ func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, er
 		return true, nil
 	})
 	return last, err
+}
+
+// lastTurn is the turn with which a chat can be gone on, if it can: the server knows.
+func (c *client) lastTurn(ctx context.Context, s jackline.SessionID) (jackline.TurnID, error) {
+	turns, err := c.turns(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range slices.Backward(turns) {
+		if t.Parent == "" && t.Status != jackline.Queued {
+			return t.ID, nil
+		}
+	}
+	return "", jackline.E("run", jackline.Invalid, nil, "The chat has no turn to go on with; say what is to be done.")
 }
 
 // failedRun reports an error that came before or instead of a turn, in the form that was asked for.
@@ -356,7 +378,9 @@ func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal,
 			return err
 		}
 	} else if out.Answer != "" && !t.stream {
-		fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n"))
+		if _, err := fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n")); err != nil {
+			return &exit{exitFailed, fmt.Errorf("the answer could not be written: %w", err)}
+		}
 	}
 	for _, d := range out.Denied {
 		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), d.By)

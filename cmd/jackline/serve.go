@@ -74,7 +74,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		return errors.Join(err, l.Close())
 	}
 	file := filepath.Join(conf.places.data, addressFile)
-	if err := os.WriteFile(file, []byte(l.Addr().String()+"\n"), 0o600); err != nil {
+	if err := writeWhole(file, l.Addr().String()+"\n"); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer func() { _ = os.Remove(file) }()
@@ -102,6 +102,15 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		return nil // asked to end, and ended well
 	}
 	return err
+}
+
+// writeWhole writes a small file that others may read at any moment: they find all of it or none.
+func writeWhole(name, text string) error {
+	part := name + ".part"
+	if err := os.WriteFile(part, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, name)
 }
 
 // display is an address as a browser takes it.

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/tool"
 )
 
 // toolRow is a tool as the API lists it.
@@ -128,7 +130,15 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 					fmt.Fprintln(m.Err, sayOf(err))
 				}
 			}
-			body["approved"], body["approval"] = true, p.Approval
+			// What runs is what the person allowed, and only if they did.
+			if a, err = c.approval(ctx, p.Approval); err != nil {
+				return err
+			}
+			if a.State != jackline.Approved {
+				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", a.State)
+				return &exit{exitFailed, nil}
+			}
+			body["args"], body["approved"], body["approval"] = a.Args, true, p.Approval
 			r, err = ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
 		}
 		if errors.As(err, &p) && p.Decision == "deny" {
@@ -154,9 +164,9 @@ func (m *Main) toolsParseCmd() *cobra.Command {
 		Long: "Reads JSONL on standard input, {\"id\",\"tools\",\"text\"} a line, and prints {\"id\",\"calls\",\"visible\",\"thought\",\"error\"}\n" +
 			"a line. tools lists what is on offer: a string is a name from --tools, an object is a tool of its own.\n" +
 			"Without --json standard input is one model answer, read with Jackline's own tools.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if !asJSON {
-				return m.parseOne(cmd)
+				return m.parseOne()
 			}
 			return m.parseLines(tools, aliases)
 		},
@@ -188,33 +198,33 @@ func parsedOf(id string, r dialect.Reading) parsed {
 	return p
 }
 
-func (m *Main) parseOne(cmd *cobra.Command) error {
+func (m *Main) parseOne() error {
 	b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
 	if err != nil || len(b) > maxStdin {
 		return usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
 	}
-	return m.with(cmd, func(ctx context.Context, c *client) error {
-		rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
-		if err != nil {
-			return err
-		}
-		var known []model.Tool
-		for _, r := range rows {
-			known = append(known, model.Tool{Name: r.Name, Summary: r.Summary, Schema: r.Parameters})
-		}
-		p := parsedOf("", dialect.Read(dialect.NewCatalog(known), string(b)))
-		for _, call := range p.Calls {
-			fmt.Fprintf(m.Out, "call     %s %s\n", call.Name, call.Args)
-		}
-		fmt.Fprintf(m.Out, "visible  %s\n", p.Visible)
-		if p.Thought != "" {
-			fmt.Fprintf(m.Out, "thought  %s\n", p.Thought)
-		}
-		if p.Error != "" {
-			fmt.Fprintf(m.Out, "error    %s\n", p.Error)
-		}
-		return nil
-	})
+	// The tools as the loop knows them, with all their names.
+	set, err := tool.NewSet(builtin.All(builtin.Deps{})...)
+	if err != nil {
+		return err
+	}
+	var known []model.Tool
+	for t := range set.All() {
+		f := t.Facts()
+		known = append(known, model.Tool{Name: f.Name, Summary: f.Summary, Schema: f.Schema, Aliases: f.Aliases})
+	}
+	p := parsedOf("", dialect.Read(dialect.NewCatalog(known), string(b)))
+	for _, call := range p.Calls {
+		fmt.Fprintf(m.Out, "call     %s %s\n", plain(call.Name), plain(string(call.Args)))
+	}
+	fmt.Fprintf(m.Out, "visible  %s\n", plain(p.Visible))
+	if p.Thought != "" {
+		fmt.Fprintf(m.Out, "thought  %s\n", plain(p.Thought))
+	}
+	if p.Error != "" {
+		fmt.Fprintf(m.Out, "error    %s\n", plain(p.Error))
+	}
+	return nil
 }
 
 // maxLine bounds a line of JSONL: the largest model answers are some megabytes.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -54,19 +55,24 @@ func (t *terminal) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// plain makes text from outside harmless to a terminal: control characters, escapes and marks that change the direction of
-// writing become visible.
+// plain makes text from outside harmless to a terminal: control characters, escapes, and marks that nobody sees or that change
+// the direction of writing become visible.
 func plain(s string) string {
+	const joiner, nonJoiner = '\u200d', '\u200c' // emoji and some scripts cannot be written without them
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || r == joiner || r == nonJoiner:
 			return r
-		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x200b, r == 0xfeff:
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return '�'
 		}
 		return r
 	}, s)
 }
+
+// inset is plain text for a place of a card that is one line: further lines are marked, so that none of them passes for a line
+// of the card itself.
+func inset(s string) string { return strings.ReplaceAll(plain(s), "\n", "\n  | ") }
 
 // watched is how following a turn ended.
 type watched struct {
@@ -314,7 +320,7 @@ func (k *card) print(t *terminal) {
 	switch {
 	case a.View.Shape == jackline.ViewDiff:
 		for _, f := range a.View.Files {
-			fmt.Fprintf(t.err, "  %s %s  +%d -%d\n", f.Change, plain(f.Path), f.Added, f.Gone)
+			fmt.Fprintf(t.err, "  %s %s  +%d -%d\n", f.Change, inset(f.Path), f.Added, f.Gone)
 			for _, l := range strings.Split(strings.TrimRight(f.Patch, "\n"), "\n") {
 				code := "0"
 				if strings.HasPrefix(l, "+") {
@@ -326,12 +332,12 @@ func (k *card) print(t *terminal) {
 			}
 		}
 	default:
-		fmt.Fprintf(t.err, "  %s\n  %s\n", plain(a.Title), plain(string(a.Args)))
+		fmt.Fprintf(t.err, "  %s\n  %s\n", inset(a.Title), inset(string(a.Args)))
 	}
 	for _, touch := range a.Touches {
-		fmt.Fprintf(t.err, "  %s %s: %s\n", touch.Effect, touch.Kind, plain(touch.Name))
+		fmt.Fprintf(t.err, "  %s %s: %s\n", touch.Effect, touch.Kind, inset(touch.Name))
 	}
-	fmt.Fprintf(t.err, "  runs in %s\n  why     %s\n", plain(a.Folder), plain(a.Why))
+	fmt.Fprintf(t.err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
 	choices := "[y] once"
 	for _, s := range a.Scopes {
 		switch s {
@@ -343,16 +349,16 @@ func (k *card) print(t *terminal) {
 		}
 	}
 	if a.Covers != "" {
-		fmt.Fprintf(t.err, "  task and chat cover: %s\n", plain(a.Covers))
+		fmt.Fprintf(t.err, "  task and chat cover: %s\n", inset(a.Covers))
 	}
 	fmt.Fprintf(t.err, "  %s  [e] edit  [n] deny  [d] deny and say why  [s] stop > ", choices)
 }
 
 func (k *card) question(t *terminal) {
 	q := k.row.Ask[len(k.answers)]
-	fmt.Fprintf(t.err, "  %s\n", plain(q.Text))
+	fmt.Fprintf(t.err, "  %s\n", inset(q.Text))
 	for i, o := range q.Options {
-		fmt.Fprintf(t.err, "    %d) %s\n", i+1, plain(o))
+		fmt.Fprintf(t.err, "    %d) %s\n", i+1, inset(o))
 	}
 	hint := "your answer"
 	if len(q.Options) > 0 {
@@ -424,6 +430,9 @@ func (k *card) read(ctx context.Context, t *terminal, c *client, line string) (b
 		k.wait = "args"
 		fmt.Fprintf(t.err, "  New arguments as JSON > ")
 	case "s":
+		if k.row.Turn == "" { // a person's own call: there is nothing else to stop
+			return post(map[string]any{"approved": false})
+		}
 		return true, c.stop(ctx, k.row.Session)
 	default:
 		fmt.Fprint(t.err, "  [y/t/c/e/n/d/s] > ")

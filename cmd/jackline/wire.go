@@ -81,6 +81,11 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 	if a.policy, err = a.newPolicy(); err != nil {
 		return nil, err
 	}
+	// Those that came through the page or the API were checked when they came.
+	if faults := a.policy.CheckRules(conf.get("permissions.rules").([]jackline.Rule)); len(faults) > 0 {
+		return nil, jackline.E("config", jackline.Invalid, errors.Join(faults...), "permissions.rules (%s): %s",
+			conf.from["permissions.rules"], jackline.Say(faults[0]))
+	}
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
@@ -182,7 +187,7 @@ func (a *app) place(dir string) (*place, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p, ok := a.roots[dir]; ok {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if p.root.Stands() {
 			return p, nil
 		}
 		// The folder is gone, or another one stands in its place: look at it anew.
@@ -192,6 +197,11 @@ func (a *app) place(dir string) (*place, error) {
 	root, err := workspace.Open(dir, a.places())
 	if err != nil {
 		return nil, err
+	}
+	if root.Path() != dir {
+		// The path was free of links when the folder was found fit.
+		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
+			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
 	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill})...)
 	if err != nil {
@@ -245,6 +255,8 @@ func makeToken(data string) (string, error) {
 		if t, err := readToken(data); err == nil { // another process was faster
 			return t, nil
 		}
+		return "", jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.",
+			filepath.Join(data, tokenFile))
 	}
 	if err == nil {
 		_, err = f.WriteString(t + "\n")

@@ -188,12 +188,36 @@ func (w *writer) assistant(at int, msg model.Message) {
 		w.raw(`{"id":`)
 		w.text(id)
 		w.raw(`,"type":"function","function":{"name":`)
-		w.text(c.Name)
+		w.text(functionName(c.Name))
 		w.raw(`,"arguments":`)
 		w.text(string(orEmpty(c.Args)))
 		w.raw(`}}`)
 	}
 	w.raw(`]}`)
+}
+
+// functionName is the name of a call as engines take it. A model may have called something that does not exist by any name at all,
+// and a history that holds such a name would have every later request refused.
+func functionName(name string) string {
+	const longest = 64
+	ok := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	for i := range len(name) {
+		if !ok(name[i]) || i == longest {
+			b := []byte(name[:min(len(name), longest)])
+			for k, c := range b {
+				if !ok(c) {
+					b[k] = '_'
+				}
+			}
+			return string(b)
+		}
+	}
+	if name == "" {
+		return "unknown"
+	}
+	return name
 }
 
 func orEmpty(args json.RawMessage) json.RawMessage {
@@ -211,7 +235,7 @@ func (w *writer) result(msg model.Message) {
 	w.text(w.answered(msg))
 	if msg.Name != "" {
 		w.raw(`,"name":`)
-		w.text(msg.Name)
+		w.text(functionName(msg.Name))
 	}
 	w.raw(`,"content":`)
 	w.text(msg.Text)

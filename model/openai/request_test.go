@@ -160,3 +160,20 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// A name that no engine takes, which a model made up, does not spoil the requests after it.
+func TestNameThatIsNone(t *testing.T) {
+	for name, want := range map[string]string{
+		"file_read": "file_read", "functions.run: 1\n[note]": "functions_run__1__note_", "": "unknown", "wörter": "w__rter",
+		strings.Repeat("a", 70): strings.Repeat("a", 64),
+	} {
+		r := request()
+		r.Messages = append(r.Messages,
+			model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "c1", Name: name}}},
+			model.Message{Role: model.Result, CallID: "c1", Name: "x " + name, Text: "no"})
+		got := sent(t, true, r)[0]
+		if !strings.Contains(got, `"function":{"name":"`+want+`","arguments"`) || strings.Contains(got, `"name":"x `) {
+			t.Errorf("%q: %s", name, got)
+		}
+	}
+}

@@ -28,6 +28,9 @@ const (
 	// bodyTime is how long a body may take to arrive.
 	bodyTime = 30 * time.Second
 
+	// restTime is how long the rest of a body may take that nobody wants.
+	restTime = time.Second
+
 	// MaxFailures bounds wrong tokens, and logins, a minute. Tokens and codes are too long to be guessed; this keeps a
 	// program that tries from costing anything.
 	MaxFailures = 20
@@ -84,6 +87,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		why = readBody(w, r)
 	}
 	if why != nil {
+		if r.ContentLength != 0 {
+			// What is left of the body is nobody's: the connection does not wait for it.
+			w.Header().Set("Connection", "close")
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // a client in this process has none
+		}
 		g.Refuse(w, *why)
 		return
 	}

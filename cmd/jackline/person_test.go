@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// A tool called by hand runs after a yes, as it was allowed, and after nothing else.
+func TestCallByHand(t *testing.T) {
+	for typed, want := range map[string]string{
+		"y\n": "one",
+		"e\n{\"path\":\"a.txt\",\"content\":\"two\"}\n": "two",
+		"n\n":              "",
+		"d\nnot today\n":   "",
+		"s\n":              "",
+		"":                 "",
+		"what?\n\nno\nn\n": "",
+	} {
+		home := t.TempDir()
+		env := map[string]string{"JACKLINE_HOME": home}
+		var out, errs bytes.Buffer
+		m := &Main{
+			Args: []string{"tools", "call", "file_write", "--json", `{"path":"a.txt","content":"one"}`},
+			Env:  func(k string) string { return env[k] }, In: strings.NewReader(typed), Out: &out, Err: &errs, Terminal: true,
+		}
+		code := m.Run(t.Context())
+		got, err := os.ReadFile(filepath.Join(home, "workspace", "a.txt"))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(string(got)) != want || (code == exitOK) != (want != "") {
+			t.Errorf("%q: the file holds %q, exit code %d\n%s%s", typed, got, code, out.String(), errs.String())
+		}
+	}
+}
+
+// A call cannot write a line that looks like one of the card that asks about it.
+func TestCardKeepsItsShape(t *testing.T) {
+	var out bytes.Buffer
+	k := &card{row: jackline.Approval{
+		Kind: jackline.KindCall, Title: "Run rm -rf x\n  runs in /tmp", Args: []byte("{}"), Folder: "/home/me/work", Why: "It runs a command.",
+		Touches: []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: "rm -rf x #\n  why     it only looks\u2028\u061c\x1b[2K\n  runs in /tmp"}},
+	}}
+	k.print(&terminal{err: &out})
+	runs, why := 0, 0
+	for _, l := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\u2028' }) {
+		if strings.HasPrefix(l, "  runs in") {
+			runs++
+		}
+		if strings.HasPrefix(l, "  why") {
+			why++
+		}
+	}
+	if runs != 1 || why != 1 || strings.ContainsAny(out.String(), "\x1b\u2028\u061c") {
+		t.Errorf("the card:\n%q", out.String())
+	}
+}
+
+// A mode that is named holds, for a chat that is gone on with as well.
+func TestContinueInMode(t *testing.T) {
+	home := t.TempDir()
+	script := filepath.Join(home, "says.txt")
+	if err := os.WriteFile(script, []byte("=== 1\nHello.\n=== 2\nHello.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"JACKLINE_HOME": home, "JACKLINE_MODEL": "script:" + script}
+	run := func(args ...string) string {
+		var out, errs bytes.Buffer
+		m := &Main{Args: args, Env: func(k string) string { return env[k] }, In: strings.NewReader(""), Out: &out, Err: &errs}
+		if code := m.Run(t.Context()); code != exitOK {
+			t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	run("run", "--mode", "allow-all", "hello")
+	run("run", "--continue", "--mode", "plan", "hello")
+	if list := run("sessions", "list", "--json"); !strings.Contains(list, `"mode":"plan"`) {
+		t.Errorf("the chat's mode: %s", list)
+	}
+}
+
+// A folder that stands where another one stood is another workspace.
+func TestAnotherFolderInPlace(t *testing.T) {
+	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "ws")
+	m := &Main{Env: func(k string) string { return map[string]string{"JACKLINE_HOME": home}[k] }, Err: &bytes.Buffer{}}
+	conf, err := loadConfig(m.Env, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := m.openApp(t.Context(), conf, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close(t.Context())
+	open := func() *place {
+		t.Helper()
+		p, err := a.place(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first := open()
+	if open() != first {
+		t.Error("the same folder was opened twice")
+	}
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if open() == first {
+		t.Error("what is open is the folder that was moved away")
+	}
+}
