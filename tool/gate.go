@@ -257,6 +257,9 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 		if err != nil {
 			return Done{Call: r.Call}, err
 		}
+		if over != nil && over.outcome == jackline.Errored && ctx.Err() != nil {
+			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
+		}
 		if over != nil {
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
