@@ -400,7 +400,7 @@ func (r *run) end(ctx context.Context, end over) error {
 			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}
-	rec.Turn, rec.Items, rec.State = &r.t, r.pending, emptySteer
+	rec.Turn, rec.Items = &r.t, r.pending // words that were not delivered stay where they are, for the caller
 	r.items, r.pending = append(r.items, r.pending...), nil
 	return r.append(ctx, rec, append(append(r.closing, bodies...), body)...)
 }
