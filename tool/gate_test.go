@@ -859,7 +859,9 @@ func TestPermitEdited(t *testing.T) {
 
 type yes struct{}
 
-func (yes) Judge(jackline.Intent) jackline.Decision { return jackline.Decision{Verdict: jackline.Allow, Rule: "yes"} }
+func (yes) Judge(jackline.Intent) jackline.Decision {
+	return jackline.Decision{Verdict: jackline.Allow, Rule: "yes"}
+}
 
 // What nobody may touch is refused whatever the judge says.
 func TestRefusedWhateverTheJudgeSays(t *testing.T) {
