@@ -277,38 +277,66 @@ func TestRunTool(t *testing.T) {
 	}
 }
 
-// An approved call that is sent again while it runs has one outcome all the same.
-func TestApprovedCallSentAgain(t *testing.T) {
-	t.Parallel()
+// Both requests of a person's own call are judged in the mode of the settings, whatever it was when the chat was made.
+func TestRunToolInTheModeOfNow(t *testing.T) {
+	w := newWorld(t)
+	const path = "/api/tools/run"
+	run := func(more string) string {
+		return `{"name":"put_text","args":{"path":"a.txt","text":"x"}` + more + `}`
+	}
+	yes := func(p problem) string { return run(`,"approved":true,"approval":"` + p.Approval + `"`) }
+	mode := func(m jackline.Mode) {
+		w.set.mu.Lock()
+		defer w.set.mu.Unlock()
+		w.set.p.Mode = m
+	}
+	mode(jackline.ModePlan)
+	if p := w.refused(403, "POST", path, run("")); p.Decision != "deny" || p.Approval != "" {
+		t.Errorf("%+v", p)
+	}
+	mode(jackline.ModeAllowReads)
+	p := w.refused(403, "POST", path, run(""))
+	if p.Decision != "ask" {
+		t.Fatalf("%+v", p)
+	}
+	do[any](w, 200, "POST", path, yes(p))
+	// A person who changes the arguments of such a call is no worse off.
+	p = w.refused(403, "POST", path, run(""))
+	do[any](w, 200, "POST", "/api/tools/approvals/"+p.Approval, `{"approved":true,"args":{"path":"b.txt","text":"x"}}`)
+	do[any](w, 200, "POST", path, strings.Replace(yes(p), "a.txt", "b.txt", 1))
+	if w.files.count() != 2 {
+		t.Errorf("ran %d times", w.files.count())
+	}
+	// A yes does not outlive the mode that it was given in.
+	p = w.refused(403, "POST", path, run(""))
+	mode(jackline.ModePlan)
+	if p := w.refused(403, "POST", path, yes(p)); p.Decision != "deny" || p.Approval != "" || w.files.count() != 2 {
+		t.Errorf("in plan mode: %+v", p)
+	}
+	// Another chat keeps its own.
+	s := w.session()
+	mode(jackline.ModeAllowAll)
+	p = w.refused(403, "POST", path, run(`,"session":"`+string(s.ID)+`"`))
+	mode(jackline.ModePlan)
+	do[any](w, 200, "POST", path, yes(p))
+}
+
+// A question without folders and scopes has empty lists of them.
+func TestQuestionsHaveLists(t *testing.T) {
 	w := newWorld(t)
 	s := w.session()
-	call := map[string]any{"name": "put_text", "args": map[string]any{"path": "a", "text": "slow"}, "session": s.ID}
-	p := w.refused(403, "POST", "/api/tools/run", call)
-	call["approved"], call["approval"] = true, p.Approval
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		res := w.send("POST", "/api/tools/run", call)
-		res.Body.Close()
-	}()
-	w.until("it runs", func() bool {
-		a, err := w.db.Approval(context.Background(), jackline.Local, jackline.ApprovalID(p.Approval))
-		return err == nil && a.State == jackline.Used
-	})
-	for range 20 {
-		w.refused(409, "POST", "/api/tools/run", call)
-	}
-	do[any](w, 200, "POST", "/api/stop", map[string]any{})
-	<-done
-	results := 0
-	for _, kind := range w.types(s.ID) {
-		if kind == "tool.result" {
-			results++
+	k := w.submit(s.ID, `call quiz_me {"text":"q"}`)
+	w.ends(k.Turn.ID, jackline.Waiting)
+	path := "/api/tools/approvals/" + string(w.pending(s.ID)[0].ID)
+	rows := do[[]map[string]any](w, 200, "GET", "/api/tools/approvals", nil)
+	rows = append(rows, do[map[string]any](w, 200, "GET", path, nil))
+	rows = append(rows, do[map[string]any](w, 200, "POST", path, map[string]any{"declined": true}))
+	for _, r := range rows {
+		if r["touches"] == nil || r["scopes"] == nil {
+			t.Errorf("%v", r)
 		}
 	}
-	if results != 1 {
-		t.Errorf("the call has %d results", results)
-	}
+	w.ends(k.Turn.ID, jackline.Done)
 }
 
 // A long call outlives the time in which its request has to arrive, and ends with the kill switch.

@@ -24,7 +24,22 @@ func (s *Server) listApprovals(ctx context.Context, in *listApprovalsIn) (*body[
 	default:
 		f.States = []jackline.ApprovalState{jackline.ApprovalState(in.State)}
 	}
-	return bodyOf(s.c.Store.Approvals(ctx, s.owner, f))
+	rows, err := s.c.Store.Approvals(ctx, s.owner, f)
+	for k := range rows {
+		rows[k] = whole(rows[k])
+	}
+	return bodyOf(rows, err)
+}
+
+// whole is a row whose lists are lists where they are empty, too.
+func whole(a jackline.Approval) jackline.Approval {
+	if a.Touches == nil {
+		a.Touches = []jackline.Touch{}
+	}
+	if a.Scopes == nil {
+		a.Scopes = []jackline.Scope{}
+	}
+	return a
 }
 
 type ofApproval struct {
@@ -32,7 +47,8 @@ type ofApproval struct {
 }
 
 func (s *Server) getApproval(ctx context.Context, in *ofApproval) (*body[jackline.Approval], error) {
-	return bodyOf(s.c.Store.Approval(ctx, s.owner, in.ID))
+	row, err := s.c.Store.Approval(ctx, s.owner, in.ID)
+	return bodyOf(whole(row), err)
 }
 
 type answerBody struct {
@@ -76,7 +92,7 @@ func (s *Server) answerApproval(ctx context.Context, in *answerIn) (*body[jackli
 	if err = s.answered(ctx, row, err); err != nil {
 		return nil, err
 	}
-	return bodyOf(row, nil)
+	return bodyOf(whole(row), nil)
 }
 
 // answerOf makes an answer of a body that fits the kind of the question.
@@ -118,6 +134,9 @@ func answerOf(row jackline.Approval, b answerBody) (jackline.Answer, error) {
 // same.
 func (s *Server) edited(ctx context.Context, row jackline.Approval, args json.RawMessage) (*approval.EditedIntent, error) {
 	session, err := s.c.Store.Session(ctx, s.owner, row.Session)
+	if row.Turn == "" {
+		session, err = s.sessionFor(ctx, row.Session)
+	}
 	if err != nil {
 		return nil, err
 	}

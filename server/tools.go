@@ -245,22 +245,31 @@ func (s *Server) ran(ctx context.Context, d tool.Done, seen *viewer) (*body[ranB
 // haltedRule is by whom the gate says that the kill switch denied a call.
 const haltedRule = "kill-switch"
 
-// sessionFor is the session of a person's own call: the one that was named, or the owner's own for that.
+// ownSession names the chat of a person's own calls in a workspace: there is one for each, and it can be found again.
+func (s *Server) ownSession(folder string) jackline.SessionID {
+	sum := sha256.Sum256([]byte(string(s.owner) + "\x00" + folder))
+	return jackline.SessionID("s_own" + hex.EncodeToString(sum[:])[:20])
+}
+
+// sessionFor is the session of a person's own call: the one that was named, or the owner's own for that, whose mode is
+// always that of the settings: nobody chose the one that it was made with.
 func (s *Server) sessionFor(ctx context.Context, id jackline.SessionID) (jackline.Session, error) {
+	p, err := s.c.Settings.Permissions(ctx, s.owner)
+	if err != nil {
+		return jackline.Session{}, err
+	}
 	if id != "" {
-		return s.c.Store.Session(ctx, s.owner, id)
+		v, err := s.c.Store.Session(ctx, s.owner, id)
+		if err == nil && id == s.ownSession(v.Workspace) {
+			v.Mode = p.Mode
+		}
+		return v, err
 	}
 	folder, err := s.c.Vet(ctx, "")
 	if err != nil {
 		return jackline.Session{}, err
 	}
-	p, err := s.c.Settings.Permissions(ctx, s.owner)
-	if err != nil {
-		return jackline.Session{}, err
-	}
-	// One for each workspace, under an id that can be found again.
-	sum := sha256.Sum256([]byte(string(s.owner) + "\x00" + folder))
-	id = jackline.SessionID("s_own" + hex.EncodeToString(sum[:])[:20])
+	id = s.ownSession(folder)
 	v, err := s.c.Store.Session(ctx, s.owner, id)
 	if jackline.KindOf(err) == jackline.NotFound {
 		v, err = s.c.Store.CreateSession(ctx, s.owner, jackline.Session{ID: id, Title: ownTitle, Workspace: folder, Mode: p.Mode, Created: time.Now()})

@@ -110,7 +110,7 @@ func TestWordsOutliveAStop(t *testing.T) {
 		w.ends(k.Turn.ID, jackline.Stopped)
 		w.prompted(s.ID, "say words", jackline.Queued)
 		settled(w, s.ID)
-		time.Sleep(20 * time.Millisecond) // whatever would begin has begun
+		pass(20 * time.Millisecond) // whatever would begin has begun
 		w.prompted(s.ID, "say words", jackline.Queued)
 		w.submit(s.ID, "say more")
 		w.prompted(s.ID, "say words", jackline.Done)

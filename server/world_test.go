@@ -269,7 +269,7 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	}
 	for _, cmd := range strings.Split(prompt, ";")[t.Progress.Step:] {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(cmd), " ")
-		if verb != "heard" && c.Steered != nil && c.Steered() {
+		if verb != "heard" && verb != "steered" && c.Steered != nil && c.Steered() {
 			if err := words(); err != nil {
 				return t, err
 			}
