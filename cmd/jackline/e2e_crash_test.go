@@ -38,6 +38,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 			s := a.session(map[string]any{"workspace": h.ws})
 			turn := a.prompt(s.ID, jobPrompt, nil)
 			card := a.card(s.ID)
+			eventually(t, "the turn to wait", func() bool { return a.turn(s.ID, turn.ID).Status == jackline.Waiting })
 			p.kill()
 
 			p, a = h.startServer()

@@ -358,10 +358,13 @@ type frame struct {
 	ev jackline.Event
 }
 
+// streamTime is how long a stream may go on. It is long for the race detector on a busy machine, which takes minutes for 50 MB.
+const streamTime = 5 * time.Minute
+
 // events follows the log of a session from behind an event on, until the caller has seen enough.
 func (a *api) events(s jackline.SessionID, last int64) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
-		ctx, cancel := context.WithTimeout(a.t.Context(), 2*patience)
+		ctx, cancel := context.WithTimeout(a.t.Context(), streamTime)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, "GET", a.base+"/api/sessions/"+string(s)+"/events", nil)
 		if err != nil {
