@@ -282,30 +282,6 @@ func readToken(data string) (string, error) {
 	return t, nil
 }
 
-// logger writes to the log file, which nobody else can read and which is rotated when it has grown. A server shows warnings on
-// standard error too; a command's standard error is for what it has to say itself.
-func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
-	}
-	name := filepath.Join(dir, "jackline.log")
-	const large = 10 << 20
-	if st, err := os.Stat(name); err == nil && st.Size() > large {
-		if err := os.Rename(name, name+".1"); err != nil {
-			return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be rotated.", name)
-		}
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
-	}
-	file := slog.NewTextHandler(f, nil)
-	if !serving {
-		return slog.New(file), f, nil
-	}
-	return slog.New(slog.NewMultiHandler(file, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))), f, nil
-}
-
 // A connection is a client with what must be ended after it.
 type connection struct {
 	client *client
