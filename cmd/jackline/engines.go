@@ -147,7 +147,11 @@ func (e *engines) status(context.Context) server.ModelStatus {
 		e.made[st.Name] = m
 	}
 	info := m.Main.Info()
-	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, m.Mode, true
+	// The model itself knows how it makes calls just now: an engine may have turned out to know none.
+	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, "text", true
+	if info.Native {
+		st.Mode = "native"
+	}
 	return st
 }
 
@@ -246,7 +250,7 @@ func (e *either) now() model.Model {
 	return e.native
 }
 
-// Info implements model.Model.
+// Info implements model.Model: what the model is from now on.
 func (e *either) Info() model.Info { return e.now().Info() }
 
 // Size implements model.Model.
