@@ -71,8 +71,9 @@ var ours = law{
 		"model/modeltest": 3,
 
 		// Everybody's way in, and what stands before it.
-		"server":       4,
-		"server/guard": 1,
+		"server":         4,
+		"server/archive": 2, // over the store
+		"server/guard":   1,
 
 		// Where all of it is plugged together.
 		"cmd/jackline": 5,

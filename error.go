@@ -56,6 +56,14 @@ func E(op string, k Kind, cause error, format string, a ...any) *Error {
 	return &Error{Op: op, Kind: k, Say: fmt.Sprintf(format, a...), Err: cause}
 }
 
+// The causes with which work may be cancelled, besides its caller's having lost interest.
+var (
+	// ErrStopped: a person or a limit ended it.
+	ErrStopped = errors.New("stopped by a person")
+	// ErrShutdown: the program ends. What can be taken up again is left as it stands.
+	ErrShutdown = errors.New("the program shuts down")
+)
+
 // KindOf is the kind of the first [Error] in err's chain, or Internal.
 func KindOf(err error) Kind {
 	var e *Error

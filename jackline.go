@@ -108,20 +108,32 @@ type TurnOptions struct {
 	Source    string `json:"source,omitempty"`    // who asked: page, cli, api
 }
 
+// Mode is the mode that holds for a turn with these options in a session of the mode m.
+func (o TurnOptions) Mode(m Mode) Mode {
+	switch {
+	case o.Plan:
+		return ModePlan
+	case o.AskFirst && m != ModePlan:
+		return ModeAsk
+	}
+	return m
+}
+
 // Progress is the loop's own memory of a turn.
 type Progress struct {
-	Step      int    `json:"step"`                // model requests made
-	Retries   int    `json:"retries,omitempty"`   // unreadable calls answered with a retry, in all
-	Streak    int    `json:"streak,omitempty"`    // and since the last readable answer
-	Nudged    bool   `json:"nudged,omitempty"`    // reminded of the live-data rule
-	Thought   bool   `json:"thought,omitempty"`   // asked for the answer after a thought without one
-	Announced int    `json:"announced,omitempty"` // reminded to do what it announced
-	Salvage   bool   `json:"salvage,omitempty"`   // the loop guard tripped: one last round without tools
-	Guard     string `json:"guard,omitempty"`     // and why
-	CutRetry  bool   `json:"cut_retry,omitempty"` // a cut-off call was sent back once
-	Dropped   int    `json:"dropped,omitempty"`   // calls of the last step that were beyond the cap
-	LastNote  bool   `json:"last_note,omitempty"` // the note of the last step was sent
-	SpentMS   int64  `json:"spent_ms,omitempty"`  // time spent running, waiting not counted
+	Step      int      `json:"step"`                // model requests made
+	Retries   int      `json:"retries,omitempty"`   // unreadable calls answered with a retry, in all
+	Streak    int      `json:"streak,omitempty"`    // and since the last readable answer
+	Nudged    bool     `json:"nudged,omitempty"`    // reminded of the live-data rule
+	Thought   bool     `json:"thought,omitempty"`   // asked for the answer after a thought without one
+	Announced int      `json:"announced,omitempty"` // reminded to do what it announced
+	Salvage   bool     `json:"salvage,omitempty"`   // the loop guard tripped: one last round without tools
+	Guard     string   `json:"guard,omitempty"`     // and why
+	CutRetry  bool     `json:"cut_retry,omitempty"` // a cut-off call was sent back once
+	Found     []string `json:"found,omitempty"`     // tools that a step found and the model is to be told about
+	Dropped   int      `json:"dropped,omitempty"`   // calls of the last step that were beyond the cap
+	LastNote  bool     `json:"last_note,omitempty"` // the note of the last step was sent
+	SpentMS   int64    `json:"spent_ms,omitempty"`  // time spent running, waiting not counted
 }
 
 // Usage is what a turn has used, summed over its steps.

@@ -11,9 +11,9 @@ import (
 
 // Limits of a diff: beyond them it is coarser or cut, never slow.
 const (
-	maxEdits  = 1000   // lines that differ, before everything between the first and last difference counts as replaced
-	maxPatch  = 40_000 // bytes of a patch that a card shows
-	hunkLines = 3      // unchanged lines around a change
+	maxEdits  = 1000    // lines that differ, before everything between the first and last difference counts as replaced
+	maxPatch  = 2 << 20 // bytes of a patch that a card shows: more than a call can write anew
+	hunkLines = 3       // unchanged lines around a change
 )
 
 // diffOf is what a change of a file comes to, with a patch to show.

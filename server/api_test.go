@@ -667,7 +667,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer slow.Close()
+	defer func() { _ = slow.Close() }()
 	if _, err := fmt.Fprintf(slow, "POST /api/sessions HTTP/1.1\r\nHost: %s\r\nContent-Length: 9\r\n\r\n", addr); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -40,11 +41,15 @@ func (t *Turns) pick(l *lane, first bool) *run {
 	if err == nil && id != "" {
 		holds, err = t.take(t.ctx, l)
 	}
+	stopped := false
 	if holds {
-		err = t.prepare(l, id, quiet)
+		stopped, err = t.prepare(l, id, quiet)
 	}
 	if err == nil && holds {
 		if r := t.begin(l, id); r != nil {
+			if stopped {
+				r.cancel(turn.ErrStopped)
+			}
 			return r
 		}
 	}
@@ -140,31 +145,37 @@ func (t *Turns) rests(ctx context.Context, l *lane, queue []jackline.Turn) (bool
 }
 
 // prepare writes what has to be written before a turn's run: the queue without it, the words that steer it, and, in a
-// process that will not resume it, that it is this process's alone.
-func (t *Turns) prepare(l *lane, id jackline.TurnID, quiet bool) error {
+// process that will not resume it, that it is this process's alone. It reports whether the turn was stopped before, and
+// has only to end.
+func (t *Turns) prepare(l *lane, id jackline.TurnID, quiet bool) (stopped bool, err error) {
+	stops, err := t.words(t.ctx, l, stopKey)
+	if err != nil {
+		return false, err
+	}
+	stopped = slices.Contains(stops, string(id))
 	if _, err := t.deliver(t.ctx, l); err != nil {
-		return err
+		return false, err
 	}
 	v, err := t.db.Turn(t.ctx, l.owner, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	rec := jackline.Record{Session: l.session}
 	if v.Status == jackline.Queued && !quiet {
 		ids, err := t.queued(t.ctx, l, id)
 		if err != nil {
-			return err
+			return false, err
 		}
 		rec.Events = append(rec.Events, jackline.NewEvent(l.session, "", jackline.QueueChanged{Turns: ids}))
 	}
 	if rec.State, err = t.marked(t.ctx, l, id); err != nil {
-		return err
+		return false, err
 	}
 	if rec.Events == nil && rec.State == nil {
-		return nil
+		return stopped, nil
 	}
 	_, err = t.db.Append(t.ctx, l.owner, rec)
-	return err
+	return stopped, err
 }
 
 // A broken run is one that panicked.
@@ -239,9 +250,7 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 		got = t.finish(ctx, l, r.turn, jackline.Failed, jackline.Say(nil), fmt.Errorf("the runner left it %q", got.Status))
 	}
 	if got.Status.Over() && got.ID == r.turn {
-		if err := t.salvage(ctx, l, got); err != nil {
-			t.log.Error("words that came late could not be queued", "session", l.session, "err", err)
-		}
+		t.rescue(ctx, l, got)
 	}
 	t.giveBack(l)
 	t.mu.Lock()
@@ -273,6 +282,26 @@ func (t *Turns) finish(ctx context.Context, l *lane, id jackline.TurnID, s jackl
 		t.log.Error("a turn could not be ended", "session", l.session, "turn", id, "err", err)
 	}
 	return v
+}
+
+// conclude ends a turn that no longer runs, or never did, and gives the prompt that was queued of what was said to it too
+// late.
+func (t *Turns) conclude(ctx context.Context, l *lane, id jackline.TurnID, s jackline.Status, reason string) ([]jackline.Turn, error) {
+	v, err := t.finishSafely(ctx, l, id, s, reason)
+	if err != nil {
+		return nil, err
+	}
+	return t.rescue(ctx, l, v), nil
+}
+
+// rescue is salvage where the turn has ended whether or not that works. If not, the words reach the next turn.
+func (t *Turns) rescue(ctx context.Context, l *lane, ended jackline.Turn) []jackline.Turn {
+	late, err := t.salvage(ctx, l, ended)
+	if err != nil {
+		t.log.Error("words that came late could not be queued", "session", l.session, "err", err)
+		return nil
+	}
+	return late
 }
 
 // finishSafely is the runner's Finish, whose panic is an error like any other.

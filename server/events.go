@@ -33,6 +33,7 @@ type sessionEventsIn struct {
 	ID    jackline.SessionID `path:"id" doc:"the chat"`
 	Last  int64              `header:"Last-Event-ID" minimum:"0" doc:"the id of the last event that the client has"`
 	After int64              `query:"after" minimum:"0" doc:"the same, for a first request"`
+	Tail  bool               `query:"tail" doc:"without a cursor: begin at the end, for a client that wants only what comes"`
 }
 
 type allEventsIn struct {
@@ -70,12 +71,33 @@ func (s *Server) sessionEvents(ctx context.Context, in *sessionEventsIn) (*strea
 		id: func(e jackline.Event) int64 { return e.ID },
 	}
 	at := cursor(in.Last, in.After)
+	if at == 0 && in.Tail {
+		var err error
+		if at, err = s.lastID(ctx, in.ID); err != nil {
+			return nil, err
+		}
+	}
 	// The event at the cursor exists, or the cursor belongs to another log.
 	have, err := s.c.Store.Events(ctx, s.owner, in.ID, max(at-1, 0), 1)
 	if err == nil && at > 0 && (len(have) == 0 || have[0].ID != at) {
 		err = goneError()
 	}
 	return s.follow(f, at, err)
+}
+
+// lastID is the id of the newest event of a session, 0 where there is none. It looks for an event as far on as a power of
+// two, and for half of that, and so on: a few dozen reads of one row, however long the log is.
+func (s *Server) lastID(ctx context.Context, id jackline.SessionID) (at int64, err error) {
+	for step := int64(1) << 40; step > 0; step /= 2 {
+		have, err := s.c.Store.Events(ctx, s.owner, id, at+step-1, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(have) > 0 {
+			at = have[0].ID
+		}
+	}
+	return at, nil
 }
 
 func (s *Server) allEvents(ctx context.Context, in *allEventsIn) (*stream, error) {

@@ -140,6 +140,9 @@ func TestEvents(t *testing.T) {
 	if got := w.follow(path, "Last-Event-ID", "4").until("ready"); len(got) != 1 {
 		t.Errorf("from the end: %+v", got)
 	}
+	if got := w.follow(path+"?tail=true", "Last-Event-ID", "3").until("ready"); len(got) != 2 {
+		t.Errorf("from 3, where the client wanted the end before: %+v", got)
+	}
 	w.refused(410, "GET", path+"?after=5", nil)
 	w.refused(422, "GET", path+"?after=x", nil)
 	w.refused(422, "GET", path+"?after=-1", nil)
@@ -242,4 +245,28 @@ func TestStreamsEnd(t *testing.T) {
 	for range r.frames { //nolint:revive // it ends
 	}
 	w.refused(503, "GET", "/api/events", nil)
+}
+
+// A client that wants only what comes learns its cursor without hearing what was.
+func TestTail(t *testing.T) {
+	w := newWorld(t)
+	s := w.session()
+	path := "/api/sessions/" + string(s.ID) + "/events?tail=true"
+	n := 0
+	for _, more := range []int{0, 1, 1, 1, 60, 4, 1000} {
+		w.say(s.ID, make([]string, more)...)
+		w.say(w.session().ID, "something else")
+		n += more
+		r := w.follow(path)
+		if got := r.until("ready"); len(got) != 1 || got[0].data != fmt.Sprintf(`{"type":"ready","data":{"id":%d}}`, n) {
+			t.Errorf("after %d: %+v", n, got)
+		}
+		w.say(s.ID, "next")
+		n++
+		if f := r.next(); f.event != "text" || f.id != strconv.Itoa(n) {
+			t.Errorf("after %d: %+v", n, f)
+		}
+		r.close()
+	}
+	w.refused(404, "GET", "/api/sessions/s_none/events?tail=true", nil)
 }

@@ -1,15 +1,20 @@
 package server_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 // A routeOf is one route, as the API's own document lists it: a new one cannot be missed.
@@ -269,6 +274,29 @@ func TestLogin(t *testing.T) {
 	if p := w.refused(429, "POST", "/api/login", map[string]any{"code": w.server.NewCode()}); p.Title != "too-many" {
 		t.Error(p)
 	}
+}
+
+// Who holds the token can say so without the other side sending it.
+func TestProof(t *testing.T) {
+	w := newWorld(t)
+	plain := do[map[string]string](w, 200, "GET", "/healthz", nil)
+	if _, ok := plain["proof"]; ok || plain["status"] != "ok" {
+		t.Error(plain)
+	}
+	proof := func(nonce string) string {
+		return do[map[string]string](w, 200, "GET", "/healthz?nonce="+url.QueryEscape(nonce), nil, "Authorization", "")["proof"]
+	}
+	for _, nonce := range []string{"x", "a b&c=ü", strings.Repeat("n", 128)} {
+		m := hmac.New(sha256.New, []byte(token))
+		m.Write([]byte("jackline healthz " + nonce))
+		if got := proof(nonce); got != hex.EncodeToString(m.Sum(nil)) {
+			t.Errorf("%q: %q", nonce, got)
+		}
+	}
+	if guard.Proof("another token", "x") == proof("x") || proof("y") == proof("x") {
+		t.Error("the proof proves nothing")
+	}
+	w.refused(422, "GET", "/healthz?nonce="+strings.Repeat("n", 129), nil)
 }
 
 // Wrong tokens are bounded, and do not keep the right one out.

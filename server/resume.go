@@ -95,8 +95,18 @@ func (t *Turns) resumeSession(ctx context.Context, o jackline.Owner, s jackline.
 		}
 		return err
 	}
+	stops, err := t.words(ctx, l, stopKey)
+	if err != nil {
+		return err
+	}
 	for _, v := range open {
 		if v.Session != s || v.Parent != "" || t.has(l, v.ID) {
+			continue
+		}
+		if slices.Contains(stops, string(v.ID)) {
+			if _, err := t.conclude(ctx, l, v.ID, jackline.Stopped, stoppedText); err != nil {
+				return err
+			}
 			continue
 		}
 		again, err := t.resumeTurn(ctx, l, v)
@@ -118,7 +128,7 @@ func (t *Turns) resumeSession(ctx context.Context, o jackline.Owner, s jackline.
 // resumeTurn decides about one turn that has not ended: whether it runs again now, before the queue.
 func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again bool, err error) {
 	if t.Halted() && v.Status != jackline.Queued {
-		_, err := t.runner.Finish(ctx, l.owner, v.ID, jackline.Stopped, killedText)
+		_, err := t.conclude(ctx, l, v.ID, jackline.Stopped, killedText)
 		return false, err
 	}
 	alone, err := t.words(ctx, l, aloneKey)
@@ -126,7 +136,7 @@ func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again
 		return false, err
 	}
 	if v.Status != jackline.Waiting && slices.Contains(alone, string(v.ID)) {
-		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, interruptedText)
+		_, err = t.conclude(ctx, l, v.ID, jackline.Interrupted, interruptedText)
 		return false, err
 	}
 	switch v.Status {
@@ -146,7 +156,7 @@ func (t *Turns) resumeTurn(ctx context.Context, l *lane, v jackline.Turn) (again
 	session, err := t.db.Session(ctx, l.owner, l.session)
 	// A turn that works writes to its log all the time: the session's last change is its last sign of life.
 	if err == nil && time.Since(session.Updated) > resumeAge {
-		_, err = t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, tooOldText)
+		_, err = t.conclude(ctx, l, v.ID, jackline.Interrupted, tooOldText)
 		return false, err
 	}
 	return err == nil, err

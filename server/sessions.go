@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/archive"
 	"github.com/jackline-ai/jackline/store"
 )
 
@@ -208,27 +209,27 @@ func (s *Server) exportSession(ctx context.Context, in *ofSession) (*body[export
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.wholeLog(ctx, in.ID)
+	events, err := archive.Log(ctx, s.c.Store, s.owner, in.ID)
 	return bodyOf(exportBody{v, turns, events}, err)
 }
 
-// wholeLog reads all events of a session.
-func (s *Server) wholeLog(ctx context.Context, id jackline.SessionID) ([]jackline.Event, error) {
-	all := []jackline.Event{}
-	for {
-		after := int64(0)
-		if len(all) > 0 {
-			after = all[len(all)-1].ID
-		}
-		more, err := s.c.Store.Events(ctx, s.owner, id, after, eventPage)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
-		if len(more) < eventPage {
-			return all, nil
-		}
+type forkIn struct {
+	ID   jackline.SessionID `path:"id" doc:"the chat"`
+	Body struct {
+		Turn jackline.TurnID `json:"turn,omitempty" doc:"copy up to and with this turn; all that have ended unless said"`
 	}
+}
+
+func (s *Server) forkSession(ctx context.Context, in *forkIn) (*body[jackline.Session], error) {
+	from, err := s.c.Store.Session(ctx, s.owner, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	title := from.Title
+	if title != "" {
+		title = cut(title, 190) + " (copy)"
+	}
+	return bodyOf(archive.Copy(ctx, s.c.Store, s.owner, from, title, in.Body.Turn))
 }
 
 type ofCall struct {

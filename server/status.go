@@ -20,13 +20,22 @@ func callerOf(fetchMode, agent string) string {
 	return "api"
 }
 
+type healthIn struct {
+	Nonce string `query:"nonce" maxLength:"128" doc:"a text that was never sent before: the answer then has a proof"`
+}
+
 type healthBody struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
+	Proof   string `json:"proof,omitempty" doc:"in hex, HMAC-SHA256 of 'jackline healthz ' and the nonce, with the bearer token as its key: whoever made it has the token"`
 }
 
-func (s *Server) health(context.Context, *none) (*body[healthBody], error) {
-	return bodyOf(healthBody{"ok", s.c.Version}, nil)
+func (s *Server) health(_ context.Context, in *healthIn) (*body[healthBody], error) {
+	out := healthBody{Status: "ok", Version: s.c.Version}
+	if in.Nonce != "" {
+		out.Proof = guard.Proof(s.c.Token, in.Nonce)
+	}
+	return bodyOf(out, nil)
 }
 
 type loginIn struct {

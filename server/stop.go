@@ -12,6 +12,10 @@ import (
 // killFlag is the store's flag of the kill switch. It holds who threw it, and when.
 const killFlag = "kill"
 
+// stopKey is the session fact that names the turn that a person stopped last. It is written before the run is told, so
+// that a turn whose process dies before it has ended is not taken up again. A turn is stopped once, so the fact may stay.
+const stopKey = "stop"
+
 const killedText = "Stopped by the kill switch."
 
 // Stop ends the session's turn, running or waiting, and names it. The queue stays as it is and rests until the next
@@ -30,13 +34,19 @@ func (t *Turns) Stop(ctx context.Context, o jackline.Owner, s jackline.SessionID
 func (t *Turns) stopLane(ctx context.Context, l *lane, why string) ([]jackline.TurnID, error) {
 	stopped := []jackline.TurnID{}
 	t.mu.Lock()
-	if r := l.run; r != nil {
+	r := l.run
+	if r != nil {
 		r.why = why
-		t.mu.Unlock()
+	}
+	t.mu.Unlock()
+	if r != nil {
+		rec := jackline.Record{Session: l.session, State: facts(map[string][]string{stopKey: {string(r.turn)}}), Sync: true}
+		if _, err := t.db.Append(context.WithoutCancel(ctx), l.owner, rec); err != nil {
+			t.log.Error("a stop could not be written down", "session", l.session, "turn", r.turn, "err", err) // it holds here
+		}
 		r.cancel(turn.ErrStopped)
 		return append(stopped, r.turn), nil
 	}
-	t.mu.Unlock()
 	// A turn that is next and has not begun counts as under way: its owner was told that it started, or waits for it.
 	active, _, err := t.standing(ctx, l)
 	if err != nil || active == nil {
@@ -45,8 +55,7 @@ func (t *Turns) stopLane(ctx context.Context, l *lane, why string) ([]jackline.T
 	if err := t.elsewhere(ctx, l); err != nil {
 		return stopped, err
 	}
-	v, err := t.finishSafely(ctx, l, active.ID, jackline.Stopped, why)
-	if err != nil {
+	if _, err := t.conclude(ctx, l, active.ID, jackline.Stopped, why); err != nil {
 		return stopped, err
 	}
 	t.mu.Lock()
@@ -55,9 +64,6 @@ func (t *Turns) stopLane(ctx context.Context, l *lane, why string) ([]jackline.T
 	}
 	l.waiting, l.blocked = "", false
 	t.mu.Unlock()
-	if err := t.salvage(ctx, l, v); err != nil {
-		t.log.Error("words that came late could not be queued", "session", l.session, "err", err)
-	}
 	return append(stopped, active.ID), nil
 }
 

@@ -320,7 +320,7 @@ func (t *Turns) words(ctx context.Context, l *lane, key string) ([]string, error
 	}
 	var list []string
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, jackline.E("server.words", jackline.Internal, err, "What was sent to steer the turn cannot be read.")
+		return nil, jackline.E("server.words", jackline.Internal, err, "A fact about this chat cannot be read.")
 	}
 	return list, nil
 }
@@ -357,28 +357,36 @@ func (t *Turns) deliver(ctx context.Context, l *lane) (some bool, err error) {
 	return true, t.store(ctx, l, map[string][]string{inboxKey: nil, turn.SteerKey: append(have, inbox...)})
 }
 
-// salvage makes a queued prompt of words that came too late for the turn they were meant for. After a stop they rest with
-// the queue: they were sent before it.
-func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) error {
+// salvage makes a queued prompt of words that came too late for the turn they were meant for, whether or not they had
+// moved to where the engine looks: what it delivers, it takes away from there in the same record. After a stop they rest
+// with the queue: they were sent before it.
+func (t *Turns) salvage(ctx context.Context, l *lane, ended jackline.Turn) ([]jackline.Turn, error) {
+	late, err := t.words(ctx, l, turn.SteerKey)
+	if err != nil {
+		return nil, err
+	}
 	inbox, err := t.words(ctx, l, inboxKey)
-	if err != nil || len(inbox) == 0 {
-		return err
+	if err != nil {
+		return nil, err
+	}
+	if late = append(late, inbox...); len(late) == 0 {
+		return nil, nil
 	}
 	ids, err := t.queued(ctx, l, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opt := inherit(ended.Options, jackline.TurnOptions{})
 	v := jackline.Turn{
-		ID: jackline.NewID[jackline.TurnID]("t_"), Session: l.session, Owner: l.owner, Prompt: strings.Join(inbox, "\n\n"),
+		ID: jackline.NewID[jackline.TurnID]("t_"), Session: l.session, Owner: l.owner, Prompt: strings.Join(late, "\n\n"),
 		Options: opt, Status: jackline.Queued, Created: time.Now().UTC(),
 	}
 	if ended.Status == jackline.Stopped {
 		v.Created = ended.Ended
 	}
 	_, err = t.db.Append(ctx, l.owner, jackline.Record{
-		Session: l.session, Turn: &v, State: facts(map[string][]string{inboxKey: nil}),
+		Session: l.session, Turn: &v, State: facts(map[string][]string{inboxKey: nil, turn.SteerKey: nil}),
 		Events: []jackline.Event{jackline.NewEvent(l.session, "", jackline.QueueChanged{Turns: append(ids, v.ID)})},
 	})
-	return err
+	return []jackline.Turn{v}, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -263,13 +264,18 @@ func (t *Turns) schedule() {
 }
 
 // standing reads what a session has under way and what it has queued. A turn that counts as running, but that no
-// living process runs, is what a crash left behind: it is ended as interrupted here. A turn that another living process
-// runs makes it a Conflict.
+// living process runs, is what a crash left behind: it is ended here as interrupted, or as stopped if a person had said
+// so. A turn that another living process runs makes it a Conflict.
 func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, queue []jackline.Turn, err error) {
 	open, err := t.db.OpenTurns(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	stops, err := t.words(ctx, l, stopKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	var late []jackline.Turn
 	for _, v := range open {
 		if v.Session != l.session || v.Parent != "" {
 			continue
@@ -278,21 +284,27 @@ func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, q
 			active = &v
 			continue
 		}
-		switch v.Status {
-		case jackline.Queued:
+		end, why := jackline.Interrupted, interruptedText
+		switch {
+		case slices.Contains(stops, string(v.ID)):
+			end, why = jackline.Stopped, stoppedText
+		case v.Status == jackline.Queued:
 			queue = append(queue, v)
-		case jackline.Waiting:
+			continue
+		case v.Status == jackline.Waiting:
 			active = &v
-		default:
-			if err := t.elsewhere(ctx, l); err != nil {
-				return nil, nil, err
-			}
-			if _, err := t.runner.Finish(ctx, l.owner, v.ID, jackline.Interrupted, interruptedText); err != nil {
-				return nil, nil, err
-			}
+			continue
 		}
+		if err := t.elsewhere(ctx, l); err != nil {
+			return nil, nil, err
+		}
+		words, err := t.conclude(ctx, l, v.ID, end, why)
+		if err != nil {
+			return nil, nil, err
+		}
+		late = append(late, words...)
 	}
-	return active, queue, nil
+	return active, append(queue, late...), nil
 }
 
 // has reports whether the turn runs here or is next to.

@@ -245,7 +245,6 @@ func TestStopOvertakesWords(t *testing.T) {
 	}
 	w.ends(k.Turn.ID, jackline.Stopped)
 	settled(w, s.ID)
-	time.Sleep(50 * time.Millisecond) // whatever would begin has begun
 	turns, err := w.db.Turns(t.Context(), jackline.Local, s.ID)
 	if err != nil || len(turns) != 3 || turns[2].Prompt != "say words" {
 		t.Fatalf("%+v, %v", turns, err)

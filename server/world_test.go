@@ -161,6 +161,7 @@ func tools(f *files) *tool.Set {
 //	hang             until the context ends
 //	slowly           until the context ends, and then ends well all the same
 //	steered          until words come
+//	heard            until words come, which it leaves where they are
 //	limit            end at the step limit
 //	doze             wait for nothing
 //	fail, panic, leave
@@ -267,12 +268,12 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 		prompt = "say on"
 	}
 	for _, cmd := range strings.Split(prompt, ";")[t.Progress.Step:] {
-		if c.Steered != nil && c.Steered() {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(cmd), " ")
+		if verb != "heard" && c.Steered != nil && c.Steered() {
 			if err := words(); err != nil {
 				return t, err
 			}
 		}
-		verb, rest, _ := strings.Cut(strings.TrimSpace(cmd), " ")
 		switch verb {
 		case "say":
 			p.db.Live(o, jackline.NewEvent(s.ID, id, jackline.TextDelta{Text: rest}))
@@ -302,6 +303,10 @@ func (p *puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 			}
 			if err := words(); err != nil {
 				return t, err
+			}
+		case "heard":
+			for !c.Steered() && ctx.Err() == nil {
+				<-time.After(time.Millisecond)
 			}
 		case "fail":
 			return t, errors.New("a secret cause")

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
@@ -83,13 +83,14 @@ type Request struct {
 
 // Done is how far a call came.
 type Done struct {
-	Call   jackline.Call       // as it stands now; State says whether it ended
-	Wait   jackline.ApprovalID // the row on which it waits
-	Held   bool                // it would run, and was held
-	Asked  bool                // it needed a person, and there was nobody to ask
-	Hard   bool                // it was refused for good
-	Found  []string            // tools that the model is to be told about from now on
-	Labels jackline.Labels     // what its result adds to the session
+	Call    jackline.Call       // as it stands now; State says whether it ended
+	Wait    jackline.ApprovalID // the row on which it waits
+	Held    bool                // it would run, and was held
+	Asked   bool                // it needed a person, and there was nobody to ask
+	Hard    bool                // it was refused for good
+	Flooded string              // why no further question may be asked now; the call is held
+	Found   []string            // tools that the model is to be told about from now on
+	Labels  jackline.Labels     // what its result adds to the session
 }
 
 // Named limits.
@@ -234,6 +235,7 @@ type passage struct {
 	edited   bool                // a person changed the arguments with the answer
 	used     *jackline.Approval  // the answer that lets it run
 	wait     jackline.ApprovalID // the question that it waits for
+	flooded  string              // or why it may not be asked now
 }
 
 // Do takes one call as far as it can go: to its one outcome, or to a question that waits for a person. What happened is in
@@ -255,6 +257,9 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 		if err != nil {
 			return Done{Call: r.Call}, err
 		}
+		if over != nil && over.outcome == jackline.Errored && ctx.Err() != nil {
+			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
+		}
 		if over != nil {
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
@@ -264,6 +269,8 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 	switch {
 	case p.wait != "":
 		return Done{Call: p.c, Wait: p.wait}, nil
+	case p.flooded != "":
+		return Done{Call: p.c, Held: true, Flooded: p.flooded}, nil
 	case r.Hold:
 		return Done{Call: p.c, Held: true}, nil
 	}
@@ -405,12 +412,19 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 		}
 		return &ending{outcome: jackline.Denied, by: jackline.ByNobody, reason: reason, text: nobodyText(p.t.facts.Asks)}, nil
 	}
-	card, err := p.card(ctx)
+	if p.r.Hold && g.follows(p) {
+		return nil, nil // what its card would show is not yet so
+	}
+	card, err := g.card(ctx, p)
 	if err != nil {
 		// It cannot work, so nobody is asked about it.
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	a, err := g.Desk.New(ctx, p.i, p.decision, card)
+	if jackline.KindOf(err) == jackline.Conflict {
+		p.flooded = jackline.Say(err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -453,18 +467,51 @@ func (g *Gate) answered(p *passage) (over *ending, settled bool) {
 	return nil, false
 }
 
-// card is what the question shows besides the intent.
-func (p *passage) card(ctx context.Context) (card Card, err error) {
+// card is what the question shows besides the intent. Nothing is opened for it that could not be read unasked: a
+// question must not tell what only its answer may.
+func (g *Gate) card(ctx context.Context, p *passage) (card Card, err error) {
+	look := p.i
+	look.Effect, look.Touches = jackline.Read, nil
+	for _, t := range p.i.Touches {
+		if t.Kind == kindPath {
+			t.Effect = jackline.Read
+			look.Touches = append(look.Touches, t)
+		}
+	}
 	err = safely(func() (err error) {
 		switch {
 		case p.t.facts.Asks:
 			card.Questions, err = p.b.ask()
-		case p.b.preview != nil:
+		case p.b.preview != nil && g.Judge.Judge(look).Verdict == jackline.Allow:
 			card.View, err = p.b.preview(ctx, p.in)
 		}
 		return err
 	})
 	return card, err
+}
+
+// kindPath is the kind of touches that name files and folders.
+const kindPath = "path"
+
+// follows reports whether an earlier call of the turn that has not ended would touch what this one touches.
+func (g *Gate) follows(p *passage) bool {
+	for _, q := range p.r.Prior {
+		if q.State == jackline.CallEnded {
+			continue
+		}
+		earlier, err := g.Intent(p.r.Who, q)
+		if err != nil {
+			continue
+		}
+		for _, a := range earlier.Touches {
+			for _, b := range p.i.Touches {
+				if a.Kind == kindPath && b.Kind == kindPath && (a.Name == b.Name || strings.HasPrefix(a.Name, b.Name+"/") || strings.HasPrefix(b.Name, a.Name+"/")) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // run writes the intent, does the work and writes the outcome.
@@ -492,11 +539,13 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		e.source, e.secret = out.Label.Source, out.Label.Secret
 	}
 	switch {
-	case err != nil && ctx.Err() != nil:
-		e.outcome = jackline.Cancelled
-		if e.text = stoppedText; out.Text != "" {
-			e.text += "\nUntil then:\n" + out.Text
+	case err != nil && errors.Is(context.Cause(ctx), jackline.ErrShutdown):
+		if !c.Acts { // it runs again when the turn is taken up
+			return Done{Call: p.r.Call}, context.Cause(ctx)
 		}
+		e.outcome, e.text = jackline.Unknown, UnknownText+soFar(out.Text)
+	case err != nil && ctx.Err() != nil:
+		e.outcome, e.text = jackline.Cancelled, stoppedText+soFar(out.Text)
 	case err != nil:
 		e.outcome, e.text, e.source, e.secret = jackline.Errored, g.failed(ctx, p, err), jackline.Ours, false
 	case out.Failed:
@@ -509,142 +558,4 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}
 	return g.end(ctx, p.r, c, e)
-}
-
-// An ending is all that is known of a call's outcome.
-type ending struct {
-	outcome jackline.Outcome
-	text    string
-	origin  string
-	source  jackline.Integrity
-	secret  bool
-	by      string
-	reason  string
-	hard    bool
-	dropped int
-	stamp   string
-	used    *jackline.Approval // to be marked used together with the outcome
-	out     Out
-}
-
-// end writes the one outcome of a call. It is written even when ctx has ended.
-func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (Done, error) {
-	ctx = context.WithoutCancel(ctx)
-	o := r.Who.Owner
-	if c.Title == "" {
-		_, c.Title, _, _ = g.Describe(c.Name, c.Args)
-	}
-	if len(e.out.Text) == 0 && e.outcome != jackline.OK {
-		e.source = max(e.source, jackline.Ours) // our own words about what went wrong
-	}
-	full, gone := most(e.text)
-	text, dropped := full, 0
-	if c.Cached == "" { // else it was cut and kept when it was new
-		text, dropped = Cap(full, r.Limit)
-	}
-	if dropped > 0 {
-		if err := g.Log.WriteSpill(ctx, o, c.Session, c.ID, full); err != nil {
-			return Done{Call: r.Call}, err
-		}
-		text += fmt.Sprintf("\n[%d characters left out in the middle", dropped)
-		if pager := g.Tools.pager(); pager != "" {
-			text += fmt.Sprintf("; %s with call %q reads on", pager, c.ID)
-		}
-		text += "]"
-	}
-	if gone > 0 {
-		dropped += gone
-		text += fmt.Sprintf("\n[the result was too large: %d characters of its end were not kept]", gone)
-	}
-	c.State, c.Outcome, c.Text, c.Source, c.Origin = jackline.CallEnded, e.outcome, text, e.source, e.origin
-	c.Dropped, c.Stamp, c.By, c.Reason, c.Changes = dropped+e.dropped, e.stamp, e.by, e.reason, e.out.Changes
-
-	view := e.out.View
-	if view.Shape == "" {
-		view = jackline.View{Shape: jackline.ViewText, Text: text}
-	}
-	view.Text = jackline.Brief(view.Text)
-	events := make([]jackline.Event, 0, 2+len(e.out.Events))
-	events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.ToolResult{
-		Call: c.ID, Name: c.Name, Outcome: c.Outcome, Text: jackline.Brief(text), View: view, MS: c.MS, Cut: c.Dropped, Label: c.Source,
-		Cached: c.Cached, By: c.By,
-	}))
-	for _, body := range e.out.Events {
-		events = append(events, jackline.NewEvent(c.Session, c.Turn, body))
-	}
-	d := Done{Call: c, Found: e.out.Found}
-	if text != "" && c.Source != jackline.Ours {
-		d.Labels.Tainted = true
-	}
-	d.Labels.Private = e.secret && text != ""
-	had := r.Who.Session.Labels
-	if grown := (jackline.Labels{Tainted: had.Tainted || d.Labels.Tainted, Private: had.Private || d.Labels.Private}); grown != had {
-		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: grown, Why: c.Title}))
-	}
-	rec := jackline.Record{
-		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: e.out.State, Sync: c.Acts && e.outcome == jackline.OK,
-	}
-	if e.used != nil {
-		spent := *e.used
-		spent.State = jackline.Used
-		rec.Approvals, rec.From = []jackline.Approval{spent}, jackline.Approved
-	}
-	if _, err := g.Log.Append(ctx, o, rec); err != nil {
-		return Done{Call: r.Call}, err
-	}
-	return d, nil
-}
-
-// most is what is kept of a text, as valid UTF-8, and how many characters at its end are not.
-func most(text string) (kept string, gone int) {
-	kept = text
-	if len(text) > maxOutput {
-		n := maxOutput
-		for n > maxOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		kept, gone = text[:n], utf8.RuneCountInString(text[n:])
-	}
-	if !utf8.ValidString(kept) {
-		kept = string([]rune(kept))
-	}
-	return kept, gone
-}
-
-// Cap cuts text to limit characters by leaving out its middle, at line ends where they are near. It returns how many
-// characters are gone; 0 or less as the limit cuts nothing.
-func Cap(text string, limit int) (string, int) {
-	n := utf8.RuneCountInString(text)
-	if limit <= 0 || n <= limit {
-		return text, 0
-	}
-	r := []rune(text)
-	head, tail := limit*2/3, limit/3
-	for k := head; k > head-head/4; k-- {
-		if r[k-1] == '\n' {
-			head = k
-			break
-		}
-	}
-	start := n - tail
-	for k := start; k < start+tail/4; k++ {
-		if r[k-1] == '\n' {
-			start = k
-			break
-		}
-	}
-	return string(r[:head]) + "\n[…]\n" + string(r[start:]), start - head
-}
-
-// failed is what the model reads of an error. The cause of one that is our own fault goes to the program's log.
-func (g *Gate) failed(ctx context.Context, p *passage, err error) string {
-	if g.Errors != nil && jackline.KindOf(err) == jackline.Internal && ctx.Err() == nil {
-		g.Errors.Error("tool failed", "tool", p.t.facts.Name, "call", p.c.ID, "err", err)
-	}
-	var e *jackline.Error
-	say := "Something went wrong inside the tool."
-	if errors.As(err, &e) && e.Say != "" {
-		say = e.Say
-	}
-	return "FAILED: " + say
 }

@@ -570,10 +570,35 @@ func TestPermitFlood(t *testing.T) {
 	}
 	c := w.call("put", `{"path":"one more","text":"x"}`)
 	d, err := w.try(t.Context(), tool.Request{Call: c})
-	if jackline.KindOf(err) != jackline.Conflict || d.Call.State != jackline.CallNew || w.stored(c.ID).State != jackline.CallNew {
-		t.Errorf("%v, %s", err, d.Call.State)
+	if err != nil || !d.Held || d.Flooded == "" || d.Call.State != jackline.CallNew || w.stored(c.ID).State != jackline.CallNew {
+		t.Errorf("%v, %+v", err, d)
 	}
 	w.wantCards(20)
+}
+
+// Where reading would have to be asked about, a card opens nothing, and its question tells nothing.
+func TestPermitBlind(t *testing.T) {
+	w := newWorld(t)
+	w.judge.verdict, w.judge.blind = jackline.Ask, true
+	d := w.asks("put", `{"path":"a/b","text":"x"}`)
+	row, ok, err := w.desk.Row(t.Context(), jackline.Local, d.Call.ID)
+	if err != nil || !ok || row.View.Shape != "" {
+		t.Errorf("%v, %v, %+v", err, ok, row.View)
+	}
+}
+
+// A call that would touch what an earlier one of its step still waits to touch has no card yet: it would show what is not so.
+func TestHoldBehind(t *testing.T) {
+	w := newWorld(t)
+	w.judge.verdict = jackline.Ask
+	first := w.asks("put", `{"path":"a","text":"x"}`)
+	for path, held := range map[string]bool{"a": true, "b": false} {
+		w.prior = []jackline.Call{first.Call}
+		d, err := w.try(t.Context(), tool.Request{Call: w.call("put", `{"path":"`+path+`","text":"y"}`), Hold: true})
+		if err != nil || d.Held != held || (d.Wait == "") != held {
+			t.Errorf("%s: %v, %+v", path, err, d)
+		}
+	}
 }
 
 func TestPermitGrants(t *testing.T) {

@@ -176,6 +176,18 @@ func TestRunStopped(t *testing.T) {
 			t.Errorf("%v, %q, %+v", err, d.Call.Text, d.Labels)
 		}
 	})
+	t.Run("before it begins", func(t *testing.T) {
+		w := newWorld(t)
+		w.judge.verdict = jackline.Ask
+		ctx, cancel := context.WithCancel(t.Context())
+		w.preview = func() error { cancel(); return ctx.Err() }
+		c := w.call("put", write)
+		d, err := w.try(ctx, tool.Request{Call: c})
+		if !errors.Is(err, context.Canceled) || d.Call.State != jackline.CallNew || w.stored(c.ID).State != jackline.CallNew || w.fault.Len() > 0 {
+			t.Errorf("%v, %s, logged %q", err, d.Call.State, &w.fault)
+		}
+		w.wantRuns()
+	})
 	t.Run("is done before it notices", func(t *testing.T) {
 		w := newWorld(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -493,6 +505,9 @@ func TestEndHugeAndBinary(t *testing.T) {
 			if !utf8.ValidString(d.Call.Text) {
 				t.Error("the text is not valid UTF-8")
 			}
+			if utf8.ValidString(c.text) && strings.ContainsRune(d.Call.Text, utf8.RuneError) {
+				t.Error("a character was broken")
+			}
 			n := utf8.RuneCountInString(d.Call.Text)
 			if c.limit > 0 && n > c.limit+300 || n > most+300 {
 				t.Errorf("%d characters of %d remain", n, c.limit)
@@ -559,7 +574,7 @@ func FuzzCap(f *testing.F) {
 
 func TestCapAtLines(t *testing.T) {
 	text := strings.Repeat("a line\n", 200)
-	got, _ := tool.Cap(text, 400)
+	got, _ := tool.Cap(text, 403)
 	head, tail, _ := strings.Cut(got, "\n[…]\n")
 	if !strings.HasSuffix(head, "a line\n") || !strings.HasPrefix(tail, "a line\n") {
 		t.Errorf("cut within a line: %q … %q", head[len(head)-10:], tail[:10])

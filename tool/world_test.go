@@ -332,6 +332,7 @@ func bodies[B jackline.Body](w *world) (list []B) {
 
 // A judge says what it is told to, and remembers what it was asked.
 type judge struct {
+	blind   bool // what a card would open is judged like everything else
 	mu      sync.Mutex
 	verdict jackline.Verdict
 	hard    bool
@@ -346,6 +347,9 @@ func (j *judge) Judge(i jackline.Intent) jackline.Decision {
 		if t.Refused != "" {
 			return jackline.Decision{Verdict: jackline.Deny, Rule: "refused", Reason: t.Refused, Hard: true}
 		}
+	}
+	if n := len(j.seen) - 2; n >= 0 && i.Effect == jackline.Read && j.seen[n].Call == i.Call && j.seen[n].Effect.Acts() && !j.blind {
+		return jackline.Decision{Verdict: jackline.Allow, Rule: "look", Reason: "A card may look."}
 	}
 	return jackline.Decision{Verdict: j.verdict, Rule: "test", Reason: "The test says so.", Hard: j.hard}
 }

@@ -15,19 +15,25 @@ import (
 // settle takes the calls of the last step to their outcomes, in order. It waits when one of them waits for a
 // person; the calls after it then come as far as their own questions, and no further.
 func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
+	flooded := ""
 	for k := range r.prior {
 		if r.prior[k].State == jackline.CallEnded {
 			continue
 		}
 		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone})
 		if err != nil {
-			if jackline.KindOf(err) == jackline.Conflict {
-				return false, &over{status: jackline.StepLimit, reason: jackline.Say(err)}, nil
-			}
 			return false, nil, err
 		}
 		r.prior[k] = d.Call
 		r.rows[d.Call.ID] = d.Call
+		if d.Flooded != "" {
+			flooded = d.Flooded
+			if !waits {
+				// No card of this turn is open, so no answer would wake it: a person carries it on.
+				return false, &over{status: jackline.StepLimit, reason: flooded}, nil
+			}
+			continue
+		}
 		if d.Wait != "" || d.Held {
 			waits = true
 			continue
@@ -41,16 +47,22 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 			}
 			return false, &over{status: jackline.Failed, reason: d.Call.Title + ": " + d.Call.Reason, err: &jackline.Problem{Kind: kind, Text: d.Call.Reason}}, nil
 		}
-		r.describeFound(d.Found)
+		r.t.Progress.Found = append(r.t.Progress.Found, d.Found...)
 	}
 	if waits {
 		r.t.Status = jackline.Waiting
 		r.t.Progress.SpentMS = r.running()
 		r.began = time.Now()
-		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, jackline.TurnStatus{Status: jackline.Waiting})
+		bodies := []jackline.Body{jackline.TurnStatus{Status: jackline.Waiting}}
+		if flooded != "" {
+			bodies = append(bodies, jackline.ErrorEvent{Problem: jackline.Problem{Kind: jackline.Conflict.String(), Text: flooded}})
+		}
+		return true, nil, r.append(ctx, jackline.Record{Turn: &r.t}, bodies...)
 	}
 	// What ended before a restart is looked at like what ended now.
 	if r.collect() {
+		r.describeFound(r.t.Progress.Found)
+		r.t.Progress.Found = nil
 		r.guard(ctx)
 	}
 	return false, nil, nil
@@ -105,6 +117,10 @@ func (r *run) actor() jackline.Actor {
 	return a
 }
 
+// roundTrips is how often a turn may come back to a call with the same result, whatever it did in between: tests are run more
+// than once, but not without end.
+const roundTrips = 8
+
 // guard looks for a loop in the step that has just been settled: the same call with the same result, and no other
 // effect in between. The second is told so, the third ends the turn after one more round without tools.
 func (r *run) guard(ctx context.Context) {
@@ -119,15 +135,25 @@ func (r *run) guard(ctx context.Context) {
 		if c.Step != step || r.finalTool(c.Name) {
 			continue
 		}
-		same := 0
+		same, ever, since := 0, 0, true
 		for j := k - 1; j >= 0; j-- {
 			p := r.prior[j]
 			equal := p.Name == c.Name && string(p.Args) == string(c.Args)
-			if equal && p.Outcome == c.Outcome && p.Text == c.Text {
-				same++
-			} else if p.Acts && p.Outcome == jackline.OK {
-				break // something else has happened since
+			switch {
+			case p.Step == step && equal:
+				// One step is one thought: the model has not seen the first result yet.
+			case equal && p.Outcome == c.Outcome && p.Text == c.Text:
+				ever++
+				if since {
+					same++
+				}
+			case p.Acts && p.Outcome == jackline.OK:
+				since = false // something else has happened in between
 			}
+		}
+		if ever >= roundTrips {
+			r.trip(ctx, "The model goes in circles: it made the same call again and again, with the same result: "+c.Title+".")
+			return
 		}
 		if same > worst {
 			worst, what = same, c
@@ -230,18 +256,17 @@ func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
 
 // titleOf is a session's name: the first words of its first prompt.
 func titleOf(prompt string) string {
-	words := strings.Fields(prompt)
-	title := ""
-	for _, w := range words {
-		if len([]rune(title))+len([]rune(w)) > 60 {
-			title += "…"
-			break
-		}
-		title += " " + w
-	}
-	title = strings.TrimSpace(title)
-	if title == "" || title == "…" {
+	const longest = 60 // characters; a row of the list holds about as many
+	title := strings.Join(strings.Fields(prompt), " ")
+	if title == "" {
 		return "New chat"
 	}
-	return title
+	r := []rune(title)
+	if len(r) <= longest {
+		return title
+	}
+	if cut := strings.LastIndexByte(string(r[:longest+1]), ' '); cut > 0 {
+		return string(r[:longest+1])[:cut] + "…"
+	}
+	return string(r[:longest]) + "…"
 }

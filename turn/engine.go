@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -264,14 +265,18 @@ func (r *run) open(ctx context.Context) error {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
 	}
-	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.s.Mode, Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
+	if r.t.Options.Continues == "" {
+		// A plan is the plan of one task.
+		rec.State = map[string]json.RawMessage{PlanKey: json.RawMessage("null")}
+	}
+	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
 	bodies := []jackline.Body{&start}
 	if r.m.Main != nil {
 		info := r.m.Main.Info()
 		start.Model = info.Name
 		p := jackline.Prep{
 			Window: info.Window, Assumed: info.Assumed, Budget: info.Window - reserve(info.Window), Tools: []string{},
-			ToolMode: r.m.Mode, MaxSteps: r.maxSteps(),
+			ToolMode: r.mode(), MaxSteps: r.maxSteps(),
 		}
 		for _, t := range r.offered {
 			p.Tools = append(p.Tools, t.Name)
@@ -312,12 +317,20 @@ func (r *run) maxSteps() int {
 	return min(n, MaxSteps)
 }
 
+// mode is how the model makes its calls. An engine that turns out to know no tools changes it.
+func (r *run) mode() string {
+	if r.m.Main.Info().Native {
+		return "native"
+	}
+	return "text"
+}
+
 // callsPerStep is how many calls one step may make.
 func (r *run) callsPerStep() int {
 	switch {
 	case r.set.CallsPerStep > 0:
 		return r.set.CallsPerStep
-	case r.m.Mode == "native":
+	case r.mode() == "native":
 		return callsNative
 	default:
 		return callsText
@@ -387,7 +400,7 @@ func (r *run) end(ctx context.Context, end over) error {
 			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}
-	rec.Turn, rec.Items, rec.State = &r.t, r.pending, emptySteer
+	rec.Turn, rec.Items = &r.t, r.pending // words that were not delivered stay where they are, for the caller
 	r.items, r.pending = append(r.items, r.pending...), nil
 	return r.append(ctx, rec, append(append(r.closing, bodies...), body)...)
 }

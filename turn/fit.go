@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
@@ -373,8 +374,14 @@ func (r *run) withPlan(ctx context.Context, items []jackline.Item) []jackline.It
 	if err != nil || len(raw) == 0 {
 		return items
 	}
-	return append(items, jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: "Your plan as it stands: " + string(raw)})
+	items = slices.DeleteFunc(items, func(it jackline.Item) bool {
+		return it.Role == jackline.ItemNote && strings.HasPrefix(it.Text, planNote)
+	})
+	return append(items, jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: planNote + string(raw)})
 }
+
+// planNote begins the note that repeats the plan.
+const planNote = "Your plan as it stands: "
 
 // PlanKey is the session fact that holds the plan of the task.
 const PlanKey = "plan"

@@ -501,6 +501,22 @@ func TestCompactPlan(t *testing.T) {
 	}
 }
 
+// What is not yet stored is compacted with the rest, and is there once.
+func TestCompactPending(t *testing.T) {
+	p := newPast(8192)
+	p.prompt("t_2", 100)
+	for range 5 {
+		p.step(20, 3000)
+	}
+	n := len(p.items) - 1
+	p.pending = []jackline.Item{p.items[n], {Turn: "t_2", Role: jackline.ItemNote, Text: "a note"}}
+	p.items = p.items[:n]
+	req := p.fits(t)
+	if last := req.Messages[len(req.Messages)-1]; last.Text != "[note] a note" || len(req.Messages) != n+2 || len(p.pending) != 0 {
+		t.Errorf("%d messages, want %d: the last is %q", len(req.Messages), n+2, last.Text)
+	}
+}
+
 func TestCompactWithoutSummary(t *testing.T) {
 	long := func() *past {
 		p := newPast(8192)

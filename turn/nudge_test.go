@@ -157,6 +157,7 @@ func TestAnnounces(t *testing.T) {
 		{"I will read the file if you like.", false},
 		{"I'll read it once you have saved it.", false},
 		{"Should I run the tests?", false},
+		{"I will read the file, right?", false},
 		{"Let me know what you think.", false},
 		{"Let me know when I should run it.", false},
 		{"I can run the tests, would you like that?", false},
@@ -226,7 +227,8 @@ func TestAsksForLive(t *testing.T) {
 		{"How do I say “what is the weather today” in French?", false},
 		{"Why does this print nothing?\n```\nfmt.Println(weather.Today())\n```", false},
 		{"I worked a lot today.", false},
-		{"What is a good name for a cat?\n" + strings.Repeat("It is a nice cat. ", 30) + "today", false},
+		{`Which language is "Was kostet Gold heute" written in?`, false},
+		{"Who knows a good name for a cat?\n" + strings.Repeat("It is a nice cat. ", 30) + "today", false},
 	} {
 		if got := asksForLive(c.prompt); got != c.want {
 			t.Errorf("%q asks for live values %v, want %v", c.prompt, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (r *run) system(items []jackline.Item) []string {
 	}
 	blocks := []string{
 		persona + "\n" + houseRules,
-		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + ".",
+		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
 	}
 	for _, it := range items {
 		if it.Role == jackline.ItemSummary {
@@ -187,6 +188,23 @@ func (r *run) offer() {
 			r.offered = append(r.offered, mt)
 		}
 	}
+}
+
+// byName lists the tools that an engine with calls of its own is not told about, for they run when they are named. Where calls are
+// text, whoever writes the tools out lists them too.
+func (r *run) byName() string {
+	if !r.m.Main.Info().Native || len(r.known) == len(r.offered) {
+		return ""
+	}
+	const room = 400 // characters; what finds no place is found by its purpose
+	line := ""
+	for _, t := range r.known {
+		if slices.ContainsFunc(r.offered, func(o model.Tool) bool { return o.Name == t.Name }) || len(line)+len(t.Name) > room {
+			continue
+		}
+		line += ", " + t.Name
+	}
+	return " Tools that also run when you name them: " + strings.TrimPrefix(line, ", ") + "."
 }
 
 // names are the tools that run when they are named.

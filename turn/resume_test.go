@@ -360,6 +360,9 @@ func (l *life) run() (end jackline.Turn, left []jackline.Call, ran map[jackline.
 		case err != nil:
 			l.t.Fatal(err)
 		case tn.Status == jackline.Waiting:
+			if stored, err := l.db.Turn(ctx, jackline.Local, l.id); err != nil || stored.Status != jackline.Waiting {
+				l.t.Errorf("it waits, and the store says %s (%v)", stored.Status, err)
+			}
 			rows, err := l.db.Approvals(ctx, jackline.Local, jackline.ApprovalFilter{Turn: l.id, States: []jackline.ApprovalState{jackline.Pending}})
 			if err != nil || len(rows) == 0 {
 				l.t.Fatalf("it waits for nothing: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -13,6 +14,7 @@ import (
 
 // A reply is one answer of the model, whole.
 type reply struct {
+	mu      sync.Mutex // while it is listened to, guards what is said and how much of it is in the log
 	text    strings.Builder
 	thought strings.Builder
 	calls   []model.Call
@@ -26,21 +28,44 @@ type reply struct {
 	first, total          time.Duration
 }
 
-// ask makes one model request, shows what comes as it comes, and keeps the log no more than textEvery behind.
+// ask makes one model request and shows what comes as it comes.
 func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	req, chars, err := r.fit(ctx, last)
 	if err != nil {
 		return nil, err
 	}
 	rep := &reply{chars: chars}
-	sent, flushed := time.Now(), time.Now()
+	logged := r.follow(context.WithoutCancel(ctx), rep)
+	err = r.listen(ctx, req, rep)
+	if lerr := logged(); lerr != nil {
+		return nil, lerr
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(r.keep(ctx, rep), err)
+	}
+	name := r.m.Main.Info().Name
+	if !rep.counted {
+		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
+	} else {
+		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+	}
+	return rep, nil
+}
+
+// listen takes a reply down until it ends.
+func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
+	sent := time.Now()
 	for chunk, err := range r.m.Main.Stream(ctx, req) {
 		if err != nil {
-			return nil, errors.Join(r.keep(ctx, rep), err)
+			return err
 		}
 		if rep.first == 0 {
 			rep.first = time.Since(sent)
 		}
+		rep.mu.Lock()
 		switch {
 		case chunk.Text != "":
 			rep.text.WriteString(chunk.Text)
@@ -55,31 +80,48 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		case chunk.Garbled != "":
 			rep.garbled = chunk.Garbled
 		}
+		rep.mu.Unlock()
 		if chunk.Usage != nil {
 			rep.usage, rep.counted = *chunk.Usage, true
 		}
 		if chunk.Finish != "" {
 			rep.finish = chunk.Finish
 		}
-		// Line breaks wait for what follows them: see ending.
-		if time.Since(flushed) >= textEvery && !strings.HasSuffix(rep.text.String(), "\n") {
-			// A stop that comes just now must not take what is being written along: the stream ends on its own account.
-			if err := r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.unlogged()...); err != nil {
-				return nil, err
-			}
-			flushed = time.Now()
-		}
 	}
 	rep.total = time.Since(sent)
-	if err := ctx.Err(); err != nil {
-		return nil, errors.Join(r.keep(ctx, rep), err)
+	return nil
+}
+
+// follow keeps the log no more than textEvery behind what is shown, also while the model pauses. It ends when the returned function is called,
+// which says whether the log could be written. A stop must not take along what is being written, so it does not end it.
+func (r *run) follow(ctx context.Context, rep *reply) (stop func() error) {
+	quit, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(textEvery)
+		defer tick.Stop()
+		var failed error
+		for {
+			select {
+			case <-quit:
+				done <- failed
+				return
+			case <-tick.C:
+				rep.mu.Lock()
+				// Line breaks wait for what follows them: see ending. While this is written nothing is shown, so that what is shown
+				// next comes behind it.
+				if failed == nil && !strings.HasSuffix(rep.text.String(), "\n") {
+					if bodies := rep.unlogged(); len(bodies) > 0 {
+						failed = r.append(ctx, jackline.Record{}, bodies...)
+					}
+				}
+				rep.mu.Unlock()
+			}
+		}
+	}()
+	return func() error {
+		close(quit)
+		return <-done
 	}
-	if !rep.counted {
-		rep.usage = model.Usage{Prompt: r.e.tokens(r.m.Main.Info().Name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
-	} else {
-		r.e.calibrate(r.m.Main.Info().Name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
-	}
-	return rep, nil
 }
 
 // keep holds on to the words of a reply that broke off: they are part of the conversation and of the turn's answer.

@@ -7,7 +7,6 @@ package turn
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
@@ -16,9 +15,9 @@ import (
 // The causes with which the context of a run may be cancelled.
 var (
 	// ErrStopped ends the turn as stopped: a person or a limit said so.
-	ErrStopped = errors.New("stopped by a person")
+	ErrStopped = jackline.ErrStopped
 	// ErrShutdown leaves the turn as it stands in the log, to be taken up again.
-	ErrShutdown = errors.New("the program shuts down")
+	ErrShutdown = jackline.ErrShutdown
 )
 
 // A Journal is what the engine needs of a store.

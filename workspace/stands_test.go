@@ -24,7 +24,7 @@ func TestStands(t *testing.T) {
 	must(os.Mkdir(dir, 0o755))
 	r, err := Open(dir, Options{})
 	must(err)
-	defer r.Close()
+	defer func() { must(r.Close()) }()
 	if !r.Stands() {
 		t.Error("it does not stand from the start")
 	}
@@ -58,7 +58,7 @@ func TestMakesNothingTooDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	made := 0
 	for depth := 60; depth < 70; depth++ {
 		path := strings.Repeat("d/", depth) + "f"

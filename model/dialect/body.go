@@ -226,9 +226,6 @@ func (s *scanner) swallow(i int, closers []string) int {
 // The words for a tool's name in a call object. Those for its arguments are in package args.
 var nameKeys = []string{"name", "tool", "tool_name", "function", "function_name", "action"}
 
-// argumentKeys are the words for the arguments.
-var argumentKeys = args.ArgumentKeys()
-
 // callsOf finds the calls in a value. Single says that a lone key may be the name.
 func callsOf(f args.Found, single bool) []written {
 	r := objects{found: f, single: single}
@@ -293,7 +290,7 @@ func (r *objects) object(o *args.Object, level int) {
 // named adds the call of an object that has a name.
 func (r *objects) named(o *args.Object, name string) {
 	w := written{name: name}
-	for _, key := range argumentKeys {
+	for _, key := range args.ArgumentKeys() {
 		if v, ok := o.Get(key); ok {
 			w.args, w.given = v, true
 			break

@@ -68,7 +68,7 @@ func (s *scanner) glmValue(i int) rawValue {
 	}
 	const closer = "</arg_value>"
 	at, end, ok := s.find(closer, '<', start, func(i int) int { return s.oneOf(i, []string{closer}) })
-	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return s.oneOf(i, glmEnds) })
+	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return max(s.oneOf(i, glmEnds), s.oneOf(i, ends)) })
 	switch {
 	case ok && (!stopped || at < stop || s.in.Has(stop, "</tool_call>") && !s.lineStart(stop)):
 		return rawValue{text: s.in.Slice(start, at), closed: true, end: s.skipAll(end, closer)}
@@ -80,8 +80,8 @@ func (s *scanner) glmValue(i int) rawValue {
 	return rawValue{text: s.in.Slice(start, s.in.Known()), cut: true, end: s.in.Known()}
 }
 
-// glmEnds end a value that was not closed.
-var glmEnds = append([]string{"<arg_key>", "</tool_call>"}, ends...)
+// glmEnds end a value that was not closed, beside the ends of a turn.
+var glmEnds = []string{"<arg_key>", "</tool_call>"}
 
 // splitName takes apart a tool's name and the key that ran into it.
 func (s *scanner) splitName(text string) (tool, key string, ok bool) {

@@ -10,7 +10,6 @@ import (
 type header struct {
 	channel string
 	to      string // the tool that is addressed
-	start   int    // where a value without a message token begins
 	end     int
 }
 

@@ -76,6 +76,7 @@ func message(m model.Message) string {
 			parts = append(parts, block(c))
 		}
 		return strings.Join(parts, "\n")
+	case model.User:
 	}
 	return m.Text
 }

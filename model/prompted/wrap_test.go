@@ -359,7 +359,10 @@ func TestStreamPassesOn(t *testing.T) {
 	if got, want := heard(t, m, model.Request{Tools: nine()}), "|text:Yes. |error:broken"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for range m.Stream(t.Context(), model.Request{Tools: nine()}) {
+	for _, err := range m.Stream(t.Context(), model.Request{Tools: nine()}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break // must leave nothing behind
 	}
 }

@@ -9,8 +9,10 @@ package guard
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
@@ -155,6 +157,15 @@ func (g *guard) holds(r *http.Request) bool {
 	token, bearer := strings.CutPrefix(given[0], "Bearer ")
 	sum := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(sum[:], g.sum[:]) == 1 && bearer
+}
+
+// Proof is what only a holder of the token can make of a client's nonce: an HMAC under a text that nothing else is made
+// an HMAC of. A client that has the token compares it before it sends the token to whoever listens at an address. It
+// does not tell the server from somebody who asks the server.
+func Proof(token, nonce string) string {
+	m := hmac.New(sha256.New, []byte(token))
+	_, _ = io.WriteString(m, "jackline healthz "+nonce) // a hash never fails
+	return hex.EncodeToString(m.Sum(nil))
 }
 
 // crossSite reports whether another site's page made a browser send a request.

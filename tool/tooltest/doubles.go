@@ -12,6 +12,7 @@ import (
 
 // A Judge gives one verdict to everything that its touches do not refuse, and remembers what it was asked.
 type Judge struct {
+	Blind   bool // what a card would open is judged like everything else
 	Verdict jackline.Verdict
 
 	mu   sync.Mutex
@@ -21,12 +22,15 @@ type Judge struct {
 // Judge implements [tool.Judge].
 func (j *Judge) Judge(i jackline.Intent) jackline.Decision {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.seen = append(j.seen, i)
-	j.mu.Unlock()
 	for _, t := range i.Touches {
 		if t.Refused != "" {
 			return jackline.Decision{Verdict: jackline.Deny, Rule: "refused", Reason: t.Refused, Hard: true}
 		}
+	}
+	if n := len(j.seen) - 2; n >= 0 && i.Effect == jackline.Read && j.seen[n].Call == i.Call && j.seen[n].Effect.Acts() && !j.Blind {
+		return jackline.Decision{Verdict: jackline.Allow, Rule: "look", Reason: "A card may look."}
 	}
 	return jackline.Decision{Verdict: j.Verdict, Rule: "test", Reason: "The test says so."}
 }

@@ -1,62 +1,73 @@
-package server
+// Package archive handles a chat as a whole: it reads all of its log, and copies it.
+package archive
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
 )
 
-type forkIn struct {
-	ID   jackline.SessionID `path:"id" doc:"the chat"`
-	Body struct {
-		Turn jackline.TurnID `json:"turn,omitempty" doc:"copy up to and with this turn; all that have ended unless said"`
+// page is how many events are read from the log at a time.
+const page = 500
+
+// Log reads all events of a session.
+func Log(ctx context.Context, db *store.DB, owner jackline.Owner, id jackline.SessionID) ([]jackline.Event, error) {
+	all := []jackline.Event{}
+	for {
+		after := int64(0)
+		if len(all) > 0 {
+			after = all[len(all)-1].ID
+		}
+		more, err := db.Events(ctx, owner, id, after, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+		if len(more) < page {
+			return all, nil
+		}
 	}
 }
 
-// forkSession copies a chat: its ended turns up to one, their calls, the log of them, and what the model remembers of
-// them. Everything gets a name of its own. Grants and open questions stay behind, and labels go along: the
-// model of the copy has read what the model of the first one has.
-func (s *Server) forkSession(ctx context.Context, in *forkIn) (*body[jackline.Session], error) {
-	from, err := s.c.Store.Session(ctx, s.owner, in.ID)
+// Copy copies a chat under another title: its ended turns up to and with last, or all of them, their calls, the log of
+// them, and what the model remembers of them. Everything gets a name of its own. Grants and open questions stay
+// behind, and labels go along: the model of the copy has read what the model of the first one has.
+func Copy(ctx context.Context, db *store.DB, owner jackline.Owner, from jackline.Session, title string, last jackline.TurnID) (jackline.Session, error) {
+	all, err := db.Turns(ctx, owner, from.ID)
 	if err != nil {
-		return nil, err
+		return jackline.Session{}, err
 	}
-	all, err := s.c.Store.Turns(ctx, s.owner, in.ID)
+	turns, err := upTo(all, last)
 	if err != nil {
-		return nil, err
+		return jackline.Session{}, err
 	}
-	turns, err := upTo(all, in.Body.Turn)
-	if err != nil {
-		return nil, err
-	}
-	c := &copying{s: s, from: from, turns: turns, names: map[string]string{}, kept: map[jackline.TurnID]bool{}}
+	c := &copying{db: db, owner: owner, from: from, turns: turns, names: map[string]string{}, kept: map[jackline.TurnID]bool{}}
 	if err := c.read(ctx); err != nil {
-		return nil, err
+		return jackline.Session{}, err
 	}
-	title := from.Title
-	if title != "" {
-		title = cut(title, 190) + " (copy)"
-	}
-	to, err := s.c.Store.CreateSession(ctx, s.owner, jackline.Session{
+	to, err := db.CreateSession(ctx, owner, jackline.Session{
 		Title: title, Workspace: from.Workspace, Mode: from.Mode, Model: from.Model, Labels: from.Labels,
 	})
 	if err != nil {
-		return nil, err
+		return jackline.Session{}, err
 	}
-	if err := c.write(context.WithoutCancel(ctx), to); err != nil {
-		if drop := s.c.Store.DeleteSession(context.WithoutCancel(ctx), s.owner, to.ID); drop != nil {
-			s.c.Log.Error("half a copy of a chat is left", "session", to.ID, "err", drop)
+	ctx = context.WithoutCancel(ctx) // half a copy is none
+	if err := c.write(ctx, to); err != nil {
+		if drop := db.DeleteSession(ctx, owner, to.ID); drop != nil {
+			err = jackline.E("archive.Copy", jackline.Internal, errors.Join(err, drop), "The chat could not be copied, and half a copy is left.")
 		}
-		return nil, err
+		return jackline.Session{}, err
 	}
-	return bodyOf(s.c.Store.Session(ctx, s.owner, to.ID))
+	return db.Session(ctx, owner, to.ID)
 }
 
 // upTo is the ended turns up to and with one, children included.
 func upTo(all []jackline.Turn, last jackline.TurnID) ([]jackline.Turn, error) {
-	const op = "server.fork"
+	const op = "archive.Copy"
 	var some []jackline.Turn
 	found := last == ""
 	for _, t := range all {
@@ -79,7 +90,8 @@ func upTo(all []jackline.Turn, last jackline.TurnID) ([]jackline.Turn, error) {
 
 // A copying is a chat on its way into another.
 type copying struct {
-	s     *Server
+	db    *store.DB
+	owner jackline.Owner
 	from  jackline.Session
 	turns []jackline.Turn
 
@@ -95,7 +107,7 @@ func (c *copying) read(ctx context.Context) error {
 	for _, t := range c.turns {
 		c.kept[t.ID] = true
 		c.names[string(t.ID)] = jackline.NewID[string]("t_")
-		calls, err := c.s.c.Store.Calls(ctx, c.s.owner, t.ID)
+		calls, err := c.db.Calls(ctx, c.owner, t.ID)
 		if err != nil {
 			return err
 		}
@@ -104,7 +116,7 @@ func (c *copying) read(ctx context.Context) error {
 		}
 		c.calls = append(c.calls, calls...)
 	}
-	log, err := c.s.wholeLog(ctx, c.from.ID)
+	log, err := Log(ctx, c.db, c.owner, c.from.ID)
 	if err != nil {
 		return err
 	}
@@ -113,7 +125,7 @@ func (c *copying) read(ctx context.Context) error {
 			c.log = append(c.log, e)
 		}
 	}
-	history, err := c.s.c.Store.History(ctx, c.s.owner, c.from.ID)
+	history, err := c.db.History(ctx, c.owner, c.from.ID)
 	if err != nil {
 		return err
 	}
@@ -193,7 +205,7 @@ func (c *copying) write(ctx context.Context, to jackline.Session) error {
 				return err
 			}
 		}
-		if _, err := c.s.c.Store.Append(ctx, c.s.owner, rec); err != nil {
+		if _, err := c.db.Append(ctx, c.owner, rec); err != nil {
 			return err
 		}
 	}
@@ -207,26 +219,26 @@ func renamed[T any](v T, names *strings.Replacer) (out T, err error) {
 		err = json.Unmarshal([]byte(names.Replace(string(raw))), &out)
 	}
 	if err != nil {
-		return out, jackline.E("server.fork", jackline.Internal, err, "This chat cannot be copied.")
+		return out, jackline.E("archive.Copy", jackline.Internal, err, "This chat cannot be copied.")
 	}
 	return out, nil
 }
 
 // spill copies the long result of a call, if it has one.
 func (c *copying) spill(ctx context.Context, to jackline.SessionID, old, name jackline.CallID) error {
-	const page = 1 << 20
+	const part = 1 << 20
 	var text strings.Builder
 	for {
-		part, total, err := c.s.c.Store.ReadSpill(ctx, c.s.owner, old, text.Len(), page)
+		more, total, err := c.db.ReadSpill(ctx, c.owner, old, text.Len(), part)
 		if jackline.KindOf(err) == jackline.NotFound {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		text.WriteString(part)
-		if text.Len() >= total || part == "" {
-			return c.s.c.Store.WriteSpill(ctx, c.s.owner, to, name, text.String())
+		text.WriteString(more)
+		if text.Len() >= total || more == "" {
+			return c.db.WriteSpill(ctx, c.owner, to, name, text.String())
 		}
 	}
 }
