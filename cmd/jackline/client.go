@@ -20,7 +20,7 @@ import (
 // server inside this process, through the same routes.
 type client struct {
 	base  string // http://127.0.0.1:7717
-	token string
+	token string // "" is sent to nobody
 	http  *http.Client
 }
 
@@ -66,7 +66,10 @@ func (c *client) do(ctx context.Context, method, path string, body io.Reader, he
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set("User-Agent", "jackline/"+buildVersion()) // answers are logged as the command line's
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
@@ -330,7 +333,8 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	return &connection{client: &client{base: "http://" + inProcess, token: a.token, http: h}, own: true, close: end, interrupted: end}, nil
 }
 
-// running finds the server that serves a data folder, by the lease that it holds there.
+// running finds the server that serves a data folder, by the address that it leaves there. The file outlives a server that is
+// killed, and then anybody on this machine may listen at that address: the token is used only with whoever proves to have it.
 func running(ctx context.Context, data string) *client {
 	token, err := readToken(data)
 	if err != nil {
@@ -340,14 +344,33 @@ func running(ctx context.Context, data string) *client {
 	if err != nil {
 		return nil
 	}
-	c := &client{base: "http://" + strings.TrimSpace(string(b)), token: token, http: plainHTTP()}
+	c := &client{base: "http://" + strings.TrimSpace(string(b)), http: plainHTTP()}
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := c.call(ctx, http.MethodGet, "/api/status", nil, nil); err != nil {
+	if !c.proves(ctx, token) {
 		return nil
 	}
+	c.token = token
 	return c
+}
+
+// proves reports whether the server has the token. It is not told the token, nor anything of use to somebody who has not.
+func (c *client) proves(ctx context.Context, token string) bool {
+	nonce := rand.Text()
+	resp, err := c.do(ctx, http.MethodGet, "/healthz?nonce="+nonce, nil, nil)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	var health struct {
+		Proof string `json:"proof"`
+	}
+	const most = 64 << 10
+	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&health) != nil {
+		return false
+	}
+	return hmac.Equal([]byte(health.Proof), []byte(guard.Proof(token, nonce)))
 }
 
 // addressFile holds the address of the server that serves this data folder.
