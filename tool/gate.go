@@ -330,6 +330,10 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 // judge asks the judge, and the kill switch.
 func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 	p.decision = g.Judge.Judge(p.i)
+	if why := refused(p.i.Touches); why != "" && p.decision.Verdict != jackline.Deny {
+		// No judge can allow what nobody may.
+		p.decision = jackline.Decision{Verdict: jackline.Deny, Rule: "refused-touch", Reason: why, Hard: true}
+	}
 	if d := p.decision; d.Verdict == jackline.Deny {
 		return &ending{outcome: jackline.Denied, by: d.Rule, reason: d.Reason, hard: d.Hard, text: deniedByRule(d)}, nil
 	}

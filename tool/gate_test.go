@@ -856,3 +856,19 @@ func TestPermitEdited(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 }
+
+type yes struct{}
+
+func (yes) Judge(jackline.Intent) jackline.Decision {
+	return jackline.Decision{Verdict: jackline.Allow, Rule: "yes"}
+}
+
+// What nobody may touch is refused whatever the judge says.
+func TestRefusedWhateverTheJudgeSays(t *testing.T) {
+	w := newWorld(t)
+	w.gate.Judge = yes{}
+	d := w.run("put", `{"path":"secret","text":"x"}`)
+	if d.Call.Outcome != jackline.Denied || !d.Hard {
+		t.Errorf("%s: %s", d.Call.Outcome, d.Call.Text)
+	}
+}
