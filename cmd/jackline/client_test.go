@@ -17,12 +17,9 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/modeltest"
-	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/script"
 	"github.com/jackline-ai/jackline/server/guard"
-	"github.com/jackline-ai/jackline/turn"
 )
 
 // Whoever listens where a server was killed gets no token, whatever it answers.
@@ -267,47 +264,5 @@ func TestContinueWhereSomethingWasSaid(t *testing.T) {
 	}
 	if o := run("run", "--continue", "--output", "json", "hello"); o.Session != said.Session || o.Session == "" {
 		t.Errorf("it went on with %q, not with %q", o.Session, said.Session)
-	}
-}
-
-// An engine that turns out to take no tools is asked in text, and that is what is said of it from then on.
-func TestStatusAfterFallback(t *testing.T) {
-	t.Parallel()
-	s, err := script.Parse(t.Name(), []byte("=== *\nHello.\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := modeltest.LlamaCpp()
-	d.NoTools = true
-	srv := modeltest.NewServer(t, s, d)
-	made := func(native bool) model.Model {
-		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "script", Window: 16384, Native: native, ReadArgs: readArgs})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	conf, err := loadConfig(testEnv(t, map[string]string{"JACKLINE_MODEL": "script"}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	main := &either{native: made(true), text: modelsOf(made(false), false).Main}
-	e := &engines{conf: conf, made: map[string]turn.Models{"script": {Main: main, Raw: made(false), Mode: "native"}}}
-	if st := e.status(t.Context()); st.Mode != "native" || !st.Ready {
-		t.Errorf("before: %+v", st)
-	}
-	req := model.Request{
-		Messages: []model.Message{{Role: model.User, Text: "hello"}}, MaxTokens: 100,
-		Tools: []model.Tool{{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}},
-	}
-	text := ""
-	for c, err := range main.Stream(t.Context(), req) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += c.Text
-	}
-	if st := e.status(t.Context()); st.Mode != "text" || main.Info().Native || !strings.Contains(text, "Hello.") {
-		t.Errorf("after %q: %+v", text, st)
 	}
 }

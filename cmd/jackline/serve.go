@@ -92,7 +92,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	})
 	defer stopWatch()
 	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
-	if st := a.engines.status(ctx); st.Ready {
+	if st := a.engines.Status(); st.Ready {
 		fmt.Fprintf(m.Err, "Model: %s (%s)\n", plain(st.Name), st.Mode)
 	} else {
 		fmt.Fprintf(m.Err, "Model: %s\n", plain(st.Why))

@@ -22,6 +22,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/guard"
@@ -38,7 +39,7 @@ type app struct {
 	conf    *config
 	db      *store.DB
 	set     *settings
-	engines *engines
+	engines *engines.Engines
 	policy  *policy.Policy
 	desk    *approval.Desk
 	turns   *server.Turns
@@ -80,7 +81,10 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 		return nil, err
 	}
 	a.set = &settings{conf: conf, db: a.db}
-	a.engines = &engines{conf: conf, env: m.Env}
+	a.engines = engines.New(engines.Options{
+		Name: conf.text("model.name"), BaseURL: conf.text("model.baseUrl"), KeyEnv: conf.text("model.apiKeyEnv"),
+		ToolMode: conf.text("model.toolMode"), Window: conf.number("model.window"), File: conf.places.file, Env: m.Env,
+	})
 	if a.policy, err = a.newPolicy(); err != nil {
 		return nil, err
 	}
@@ -91,17 +95,22 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 	}
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
-		Journal: a.db, Desk: a.desk, Models: a.engines.model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
+		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
 	}
 	if a.turns, err = server.OpenTurns(ctx, server.TurnsConfig{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{
-		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.engines.status, Vet: a.vet,
+		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
 		Version: buildVersion(), Sandbox: "none", Log: a.log,
 	})
 	return a, err
+}
+
+// status is how the model of new chats is doing, as far as is known without asking the engine.
+func (a *app) status(context.Context) server.ModelStatus {
+	return server.ModelStatus(a.engines.Status())
 }
 
 // close ends everything that openApp began, in the opposite order. Turns that run are left in the log.
