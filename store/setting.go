@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -69,20 +70,40 @@ func (d *DB) Settings(ctx context.Context, owner jackline.Owner) (map[string]jso
 
 // PutSetting stores one of the owner's settings, durably. A value of nil or null removes it.
 func (d *DB) PutSetting(ctx context.Context, owner jackline.Owner, name string, value json.RawMessage) error {
-	const op = "store.PutSetting"
-	if owner == "" || value != nil && !json.Valid(value) {
-		return jackline.E(op, jackline.Invalid, nil, "A setting has an owner and a JSON value.")
-	}
-	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
-		if value == nil || string(value) == "null" {
-			_, err := w.exec(`DELETE FROM settings WHERE owner = ? AND name = ?`, string(owner), name)
-			return err
+	return d.putSettings(ctx, "store.PutSetting", owner, map[string]json.RawMessage{name: value})
+}
+
+// PutSettings stores several of the owner's settings, durably: all of them or none. Values of nil or null remove.
+func (d *DB) PutSettings(ctx context.Context, owner jackline.Owner, values map[string]json.RawMessage) error {
+	return d.putSettings(ctx, "store.PutSettings", owner, values)
+}
+
+func (d *DB) putSettings(ctx context.Context, op string, owner jackline.Owner, values map[string]json.RawMessage) error {
+	for _, value := range values {
+		if owner == "" || value != nil && !json.Valid(value) {
+			return jackline.E(op, jackline.Invalid, nil, "A setting has an owner and a JSON value.")
 		}
-		_, err := w.exec(`INSERT INTO settings (owner, name, sealed) VALUES (?, ?, ?)
-			ON CONFLICT (owner, name) DO UPDATE SET sealed = excluded.sealed`,
-			string(owner), name, d.boxes.settings.seal(value, string(owner), name))
-		return err
+	}
+	values = maps.Clone(values) // the writer may come to it after a caller who gave up
+	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
+		for name, value := range values {
+			if err := d.putSetting(w, owner, name, value); err != nil {
+				return err
+			}
+		}
+		return nil
 	}})
+}
+
+func (d *DB) putSetting(w *writer, owner jackline.Owner, name string, value json.RawMessage) error {
+	if value == nil || string(value) == "null" {
+		_, err := w.exec(`DELETE FROM settings WHERE owner = ? AND name = ?`, string(owner), name)
+		return err
+	}
+	_, err := w.exec(`INSERT INTO settings (owner, name, sealed) VALUES (?, ?, ?)
+		ON CONFLICT (owner, name) DO UPDATE SET sealed = excluded.sealed`,
+		string(owner), name, d.boxes.settings.seal(value, string(owner), name))
+	return err
 }
 
 // Flag reads a fact of the whole store, such as the kill switch; "" where it is not set.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,51 +46,88 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 		}
 		c = own
 	}
-	rows, err := c.sessions(ctx, "", "", 1)
-	if err != nil {
-		return err
-	}
 	id := jackline.SessionID(session)
 	if id == "" {
-		if len(rows) == 0 {
+		s, ok, err := c.newest(ctx, "")
+		if err != nil {
+			return err
+		}
+		if !ok {
 			return jackline.E("attach", jackline.NotFound, nil, "That server has no chat yet.")
 		}
-		id = rows[0].ID
+		id = s.ID
 	}
 	t := m.terminal()
-	t.stream, t.quiet = true, false
+	t.stream, t.quiet = t.interactive, m.quiet
 	if t.interactive {
 		t.lines = readLines(m.In)
 	}
 	stopWatch := m.onSignal(func(os.Signal) { leave(&exit{exitInterrupted, nil}) })
 	defer stopWatch()
-	var after int64
-	for {
+	err = m.watch(ctx, c, t, id)
+	var e *exit
+	if err != nil && errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	return err
+}
+
+// watch follows the turns of a chat from where they are now, until none is under way or one waits for somebody else.
+func (m *Main) watch(ctx context.Context, c *client, t *terminal, id jackline.SessionID) error {
+	after, err := c.lastEvent(ctx, id)
+	if err != nil {
+		return err
+	}
+	for seen := false; ; seen = true {
 		turns, err := c.turns(ctx, id)
 		if err != nil {
 			return err
 		}
-		open := jackline.TurnID("")
-		for _, tn := range turns {
-			if !tn.Status.Over() {
-				open = tn.ID
-				break
-			}
-		}
-		if open == "" {
-			if len(turns) > 0 {
+		at := slices.IndexFunc(turns, func(tn jackline.Turn) bool { return !tn.Status.Over() })
+		if at < 0 {
+			if len(turns) > 0 && !seen {
 				fmt.Fprintln(m.Out, plain(turns[len(turns)-1].Answer))
 			}
 			return nil
 		}
-		w, err := t.follow(ctx, c, id, open, after, nil, nil)
+		f := following{session: id, turn: turns[at].ID, after: after, waits: turns[at].Status == jackline.Waiting}
+		cards, err := c.cards(ctx, id, f.turn)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(m.Out)
+		for _, a := range cards {
+			f.open = append(f.open, a.ID)
+		}
+		// A turn that waits and has no card was answered just now.
+		w := watched{waiting: f.open}
+		if t.interactive || !f.waits || len(f.open) == 0 {
+			if w, err = t.follow(ctx, c, f); err != nil {
+				return err
+			}
+		}
 		if w.end == nil {
+			for _, a := range w.waiting {
+				fmt.Fprintf(m.Err, "jackline: waits for an answer: %s\n", plain(string(a)))
+			}
 			return &exit{exitWaiting, nil}
+		}
+		t.finish(w)
+		if w.end.Status != jackline.Done && w.end.Reason != "" {
+			fmt.Fprintln(m.Err, "jackline: "+plain(w.end.Reason))
 		}
 		after = w.after
 	}
+}
+
+// finish shows what is missing of the answer of a turn that was watched to its end: it may have begun before.
+func (t *terminal) finish(w watched) {
+	answer, said := strings.TrimSpace(w.end.Answer), strings.TrimSpace(w.said)
+	if rest, ok := strings.CutPrefix(answer, said); ok {
+		fmt.Fprint(t.out, plain(rest))
+	} else if head, ok := strings.CutSuffix(answer, said); ok {
+		fmt.Fprintln(t.out)
+		t.say("%s\n", t.paint("2", "  (before that: "+plain(head)+")"))
+		return
+	}
+	fmt.Fprintln(t.out)
 }

@@ -162,7 +162,7 @@ func (m *Main) turn(ctx context.Context, c *client, t *terminal, s jackline.Sess
 	}
 	queue := []jackline.TurnID{tk.Turn.ID}
 	for len(queue) > 0 {
-		w, err := t.follow(ctx, c, s, queue[0], after, nil, func(line string) {
+		w, err := t.follow(ctx, c, following{session: s, turn: queue[0], after: after, typed: func(line string) {
 			more, err := m.typed(ctx, c, s, line)
 			if err != nil {
 				fmt.Fprintln(m.Err, sayOf(err))
@@ -171,7 +171,7 @@ func (m *Main) turn(ctx context.Context, c *client, t *terminal, s jackline.Sess
 			if more != "" {
 				queue = append(queue, more)
 			}
-		})
+		}})
 		if err != nil {
 			return err
 		}
@@ -204,13 +204,13 @@ func (m *Main) typed(ctx context.Context, c *client, s jackline.SessionID, line 
 	return tk.Turn.ID, nil
 }
 
-// sayOf is what a person may be told about an error of the client.
+// sayOf is what a person may be told about an error of the client, fit for a terminal.
 func sayOf(err error) string {
 	var p *problem
 	if errors.As(err, &p) {
-		return p.Detail
+		return plain(p.Detail)
 	}
-	return jackline.Say(err)
+	return plain(jackline.Say(err))
 }
 
 // localZone is the machine's time zone by name, or "" where it has none.

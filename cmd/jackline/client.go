@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 // server inside this process, through the same routes.
 type client struct {
 	base  string // http://127.0.0.1:7717
-	token string
+	token string // "" is sent to nobody
 	http  *http.Client
 }
 
@@ -66,7 +67,10 @@ func (c *client) do(ctx context.Context, method, path string, body io.Reader, he
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set("User-Agent", "jackline/"+buildVersion()) // answers are logged as the command line's
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -92,6 +96,9 @@ func (c *client) do(ctx context.Context, method, path string, body io.Reader, he
 	}
 	return nil, p
 }
+
+// ready is the type of the event that says that the log up to now was sent. Each connection has one; it is in no log.
+const ready = "ready"
 
 // events follows a stream of events, from the one after the cursor on, and gives each to f until f says no more, or
 // ctx ends. A broken connection is taken up again where it broke.
@@ -193,6 +200,12 @@ func (c *client) approval(ctx context.Context, id jackline.ApprovalID) (jackline
 	return ask[jackline.Approval](ctx, c, http.MethodGet, "/api/tools/approvals/"+url.PathEscape(string(id)), nil)
 }
 
+// cards are the approvals and questions of a turn that are open, the oldest first.
+func (c *client) cards(ctx context.Context, s jackline.SessionID, turn jackline.TurnID) ([]jackline.Approval, error) {
+	rows, err := ask[[]jackline.Approval](ctx, c, http.MethodGet, "/api/tools/approvals?session="+url.QueryEscape(string(s)), nil)
+	return slices.DeleteFunc(rows, func(a jackline.Approval) bool { return a.Turn != turn }), err
+}
+
 func (c *client) answer(ctx context.Context, id jackline.ApprovalID, body map[string]any) (jackline.Approval, error) {
 	return ask[jackline.Approval](ctx, c, http.MethodPost, "/api/tools/approvals/"+url.PathEscape(string(id)), body)
 }
@@ -212,13 +225,10 @@ type sessionRow struct {
 	Last   string `json:"last"`
 }
 
-func (c *client) sessions(ctx context.Context, search, workspace string, limit int) ([]sessionRow, error) {
+func (c *client) sessions(ctx context.Context, search string, limit int) ([]sessionRow, error) {
 	q := url.Values{}
 	if search != "" {
 		q.Set("search", search)
-	}
-	if workspace != "" {
-		q.Set("workspace", workspace)
 	}
 	if limit > 0 {
 		q.Set("limit", strconv.Itoa(limit))

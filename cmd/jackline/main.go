@@ -118,7 +118,7 @@ func (m *Main) Run(ctx context.Context) int {
 	default: // cobra's: unknown commands and flags
 		code = exitUsage
 	}
-	fmt.Fprintln(m.Err, "jackline: "+say)
+	fmt.Fprintln(m.Err, "jackline: "+plain(say))
 	return code
 }
 

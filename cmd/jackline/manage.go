@@ -81,7 +81,7 @@ func (m *Main) permissionsCmd() *cobra.Command {
 				if err := json.Indent(&pretty, raw, "", "  "); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(m.Out, pretty.String())
+				_, err = fmt.Fprintln(m.Out, plain(pretty.String()))
 				return err
 			})
 		},
@@ -113,7 +113,7 @@ func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, as
 		if err := json.Unmarshal(raw, &j); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(m.Out, "%s (%s) %s\n", j.Decision, j.Rule, j.Reason)
+		_, err = fmt.Fprintf(m.Out, "%s (%s) %s\n", plain(j.Decision), plain(j.Rule), plain(j.Reason))
 		return err
 	}
 	if !asJSON {
@@ -190,7 +190,7 @@ func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := c.sessions(ctx, strings.Join(args, " "), "", limit)
+				rows, err := c.sessions(ctx, strings.Join(args, " "), limit)
 				if err != nil {
 					return err
 				}
@@ -199,7 +199,7 @@ func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra
 				}
 				w := m.table()
 				for _, r := range rows {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Updated.Local().Format("2006-01-02 15:04"), r.Status, plain(r.Title), plain(r.Workspace))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Updated.Local().Format("2006-01-02 15:04"), r.Status, oneLine(r.Title), oneLine(r.Workspace))
 				}
 				return w.Flush()
 			})
@@ -236,7 +236,7 @@ func (m *Main) approveCmd() *cobra.Command {
 				}
 				w := m.table()
 				for _, a := range rows {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, a.Kind, a.Risk, plain(a.Title), plain(a.Folder))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, oneLine(string(a.Kind)), oneLine(a.Risk), oneLine(a.Title), oneLine(a.Folder))
 				}
 				return w.Flush()
 			})
@@ -316,7 +316,7 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 	}
 	t := m.terminal()
 	t.interactive = false
-	w, err := t.follow(ctx, c, a.Session, a.Turn, after, nil, nil)
+	w, err := t.follow(ctx, c, following{session: a.Session, turn: a.Turn, after: after})
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 
 func (m *Main) configCmd() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("Show the settings as they stand, and where each comes from. A flag wins over the environment, that over what page and API stored, that over\nthe file, that over the default.\n\n")
+	b.WriteString("Show the settings of file, environment and flags, and where each comes from; what page and API stored is not shown here. A flag wins over the environment, that over what page and API stored, that over\nthe file, that over the default.\n\n")
 	for _, k := range keys() {
 		fmt.Fprintf(&b, "  %s (%s", k.path, k.name())
 		if k.env != "" {
@@ -368,6 +368,6 @@ func (m *Main) configCmd() *cobra.Command {
 // warn prints what was odd about the settings.
 func (m *Main) warn(c *config) {
 	for _, w := range c.warnings {
-		fmt.Fprintln(m.Err, "jackline: "+w)
+		fmt.Fprintln(m.Err, "jackline: "+plain(w))
 	}
 }

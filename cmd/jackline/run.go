@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -200,11 +202,11 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		}
 	})
 	defer stopWatch()
-	w, err := t.follow(ctx, c, s.ID, tk.Turn.ID, after, func(ev jackline.Event) {
+	w, err := t.follow(ctx, c, following{session: s.ID, turn: tk.Turn.ID, after: after, each: func(ev jackline.Event) {
 		if o.output == "jsonl" && ev.Turn == tk.Turn.ID && ev.ID > 0 {
 			_ = m.json(ev)
 		}
-	}, nil)
+	}})
 	if err != nil {
 		var e *exit
 		if errors.As(context.Cause(ctx), &e) {
@@ -281,14 +283,13 @@ func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.
 			}
 			dir = status.Workspace
 		}
-		rows, err := c.sessions(ctx, "", dir, 1)
-		if err != nil {
+		found := false
+		if s, found, err = c.newest(ctx, dir); err != nil {
 			return s, err
 		}
-		if len(rows) == 0 {
+		if !found {
 			return s, usage("there is no chat to go on with in this workspace")
 		}
-		s = rows[0].Session
 	} else if s, err = ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil); err != nil {
 		return s, err
 	} else if dir != "" && dir != s.Workspace {
@@ -303,8 +304,8 @@ func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.
 // lastEvent is the cursor behind everything that has happened in a chat.
 func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, error) {
 	var last int64
-	err := c.stream(ctx, sessionPath(s)+"/events", 0, func(_ int64, ev jackline.Event) (bool, error) {
-		if ev.Type == "ready" {
+	err := c.stream(ctx, sessionPath(s)+"/events?tail=true", 0, func(_ int64, ev jackline.Event) (bool, error) {
+		if ev.Type == ready {
 			var b struct {
 				ID int64 `json:"id"`
 			}
@@ -315,6 +316,28 @@ func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, er
 		return true, nil
 	})
 	return last, err
+}
+
+// newest is the chat that was talked in last, in a folder or anywhere. Chats of tools that were run by hand, and chats in which
+// nothing was said yet, are no talk to go on with.
+func (c *client) newest(ctx context.Context, dir string) (s jackline.Session, ok bool, err error) {
+	const page = 50
+	q := url.Values{"limit": {strconv.Itoa(page)}}
+	if dir != "" {
+		q.Set("workspace", dir)
+	}
+	for {
+		rows, err := ask[[]sessionRow](ctx, c, http.MethodGet, "/api/sessions?"+q.Encode(), nil)
+		if err != nil || len(rows) == 0 {
+			return s, false, err
+		}
+		for _, r := range rows {
+			if r.Last != "" {
+				return r.Session, true, nil
+			}
+		}
+		q.Set("before", rows[len(rows)-1].Updated.Format(time.RFC3339Nano))
+	}
 }
 
 // lastTurn is the turn with which a chat can be gone on, if it can: the server knows.
@@ -383,7 +406,7 @@ func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal,
 		}
 	}
 	for _, d := range out.Denied {
-		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), d.By)
+		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), plain(d.By))
 	}
 	if o.output == "text" && out.Status != jackline.Done && out.Reason != "" {
 		fmt.Fprintln(m.Err, "jackline: "+plain(out.Reason))
@@ -405,7 +428,7 @@ func (m *Main) exitOf(out outcome, interrupted bool) error {
 	case jackline.Waiting, jackline.Queued, jackline.Running:
 		code = exitWaiting
 		for _, id := range out.Waiting {
-			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", id)
+			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", plain(string(id)))
 		}
 	case jackline.StepLimit:
 		code = exitLimit

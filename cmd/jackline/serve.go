@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		if err != nil {
 			return err
 		}
-		m.greet(c.base+"/#code="+code.Code, "A server runs already at "+c.base+".", open)
+		m.greet(c.base+"/#code="+url.QueryEscape(code.Code), "A server runs already at "+c.base+".", open)
 		return nil
 	}
 	l, note, err := guard.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
@@ -91,10 +92,10 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	})
 	defer stopWatch()
 	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
-	if st := a.engines.status(ctx); st.Ready {
-		fmt.Fprintf(m.Err, "Model: %s (%s)\n", st.Name, st.Mode)
+	if st := a.engines.Status(); st.Ready {
+		fmt.Fprintf(m.Err, "Model: %s (%s)\n", plain(st.Name), st.Mode)
 	} else {
-		fmt.Fprintf(m.Err, "Model: %s\n", st.Why)
+		fmt.Fprintf(m.Err, "Model: %s\n", plain(st.Why))
 	}
 	err = a.server.Serve(ctx, l)
 	var e *exit

@@ -12,7 +12,7 @@ import (
 // A keeper keeps settings by owner and key: package store does.
 type keeper interface {
 	Settings(context.Context, jackline.Owner) (map[string]json.RawMessage, error)
-	PutSetting(ctx context.Context, o jackline.Owner, name string, value json.RawMessage) error
+	PutSettings(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error
 }
 
 // settings are what is in force: flags and environment over what page and API stored, that over the file, that over the
@@ -128,7 +128,7 @@ func (s *settings) Fixed() []string {
 	return fixed
 }
 
-// Put implements server.Settings. All values are checked before the first is stored.
+// Put implements server.Settings. All values are checked first, and stored together or not at all.
 func (s *settings) Put(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
 	for path, raw := range values {
 		ok := false
@@ -152,10 +152,5 @@ func (s *settings) Put(ctx context.Context, o jackline.Owner, values map[string]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.read, o)
-	for path, raw := range values {
-		if err := s.db.PutSetting(ctx, o, path, raw); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.db.PutSettings(ctx, o, values)
 }

@@ -53,9 +53,9 @@ func (m *Main) toolsCmd() *cobra.Command {
 					if !r.Enabled {
 						state = "(disabled)"
 					} else if !r.Available {
-						state = "(" + r.WhyNot + ")"
+						state = "(" + oneLine(r.WhyNot) + ")"
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Effects, r.Summary, state)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", oneLine(r.Name), r.Effects, oneLine(r.Summary), state)
 				}
 				return w.Flush()
 			})
@@ -73,7 +73,7 @@ func (m *Main) toolsCmd() *cobra.Command {
 				for _, r := range rows {
 					if r.Name == args[0] {
 						b, _ := json.MarshalIndent(r.Parameters, "", "  ")
-						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", r.Name, r.Category, r.Summary, r.Effects, b)
+						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", plain(r.Name), plain(r.Category), plain(r.Summary), r.Effects, plain(string(b)))
 						return err
 					}
 				}
@@ -111,7 +111,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 		if errors.As(err, &p) && p.Decision == "ask" {
 			t := m.terminal()
 			if !t.interactive {
-				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", p.Approval)
+				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", plain(string(p.Approval)))
 				return &exit{exitWaiting, nil}
 			}
 			a, aerr := c.approval(ctx, p.Approval)
@@ -135,7 +135,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 				return err
 			}
 			if a.State != jackline.Approved {
-				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", a.State)
+				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", plain(string(a.State)))
 				return &exit{exitFailed, nil}
 			}
 			body["args"], body["approved"], body["approval"] = a.Args, true, p.Approval

@@ -74,11 +74,26 @@ func plain(s string) string {
 // of the card itself.
 func inset(s string) string { return strings.ReplaceAll(plain(s), "\n", "\n  | ") }
 
+// oneLine is plain text for a cell of a table.
+func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(plain(s)) }
+
+// following says which turn is followed, and how.
+type following struct {
+	session jackline.SessionID
+	turn    jackline.TurnID
+	after   int64                 // the cursor behind what is known
+	open    []jackline.ApprovalID // the turn's cards that were open there
+	waits   bool                  // the turn waits there
+	each    func(jackline.Event)  // is given every event
+	typed   func(string)          // is given what a person types while no card is open
+}
+
 // watched is how following a turn ended.
 type watched struct {
 	end     *jackline.TurnEnd
 	waiting []jackline.ApprovalID // the turn waits, and nobody here can answer
 	after   int64                 // the cursor behind the last event
+	said    string                // the text that was shown since the last call
 }
 
 // A watch is one turn being followed.
@@ -88,17 +103,18 @@ type watch struct {
 	turn  jackline.TurnID
 	open  []jackline.ApprovalID // its cards, in the order in which they opened
 	shown *card                 // the one that stands on the terminal
+	piece piece
 	watched
 }
 
-// follow shows a session's events from after on until the turn ends, or waits where no person can answer. Every event is given to
-// each too. What a person types meanwhile answers the open card, or goes to typed.
-func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, id jackline.TurnID, after int64, each func(jackline.Event), typed func(string)) (watched, error) {
+// follow shows a session's events until the turn ends, or waits where no person can answer. What a person types meanwhile answers
+// the open card.
+func (t *terminal) follow(ctx context.Context, c *client, f following) (watched, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	events, failed := make(chan jackline.Event), make(chan error, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		failed <- c.events(ctx, sessionPath(s)+"/events", after, func(ev jackline.Event) (bool, error) {
+		failed <- c.events(ctx, sessionPath(f.session)+"/events", f.after, func(ev jackline.Event) (bool, error) {
 			select {
 			case events <- ev:
 				return true, nil
@@ -109,7 +125,12 @@ func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, 
 	})
 	defer wg.Wait()
 	defer cancel()
-	w := &watch{t: t, c: c, turn: id, watched: watched{after: after}}
+	w := &watch{t: t, c: c, turn: f.turn, open: f.open, watched: watched{after: f.after}}
+	if f.waits {
+		if err := w.show(ctx); err != nil {
+			return w.watched, err
+		}
+	}
 	for {
 		select {
 		case err := <-failed:
@@ -122,25 +143,85 @@ func (t *terminal) follow(ctx context.Context, c *client, s jackline.SessionID, 
 				if err := w.answer(ctx, line); err != nil {
 					return w.watched, err
 				}
-			case typed != nil:
-				typed(line)
+			case f.typed != nil:
+				f.typed(line)
 			}
 		case ev := <-events:
 			if ev.ID > 0 {
 				w.after = ev.ID
 			}
-			if each != nil {
-				each(ev)
+			if f.each != nil {
+				f.each(ev)
 			}
-			if ev.Turn != id {
+			if ev.Type == ready {
+				w.piece.broke = true // what was live before this connection is not sent again
+			}
+			if ev.Turn != f.turn {
 				continue
 			}
+			w.text(ev)
 			t.event(ev)
 			if over, err := w.event(ctx, ev); over || err != nil {
 				return w.watched, err
 			}
 		}
 	}
+}
+
+// A piece is what stands on the terminal of a turn's text, since the last text of the log.
+type piece struct {
+	shown string
+	broke bool // live text is missing, so what comes live has no place until the log has caught up
+}
+
+// live takes live text and gives what is to be shown of it.
+func (p *piece) live(s string) string {
+	if p.broke {
+		return ""
+	}
+	p.shown += s
+	return s
+}
+
+// logged takes the text of the log, which supersedes all live text since the last one, and gives what is missing of it.
+func (p *piece) logged(s string) string {
+	const blanks = " \t\r\n"
+	shown, whole := strings.TrimLeft(p.shown, blanks), strings.TrimLeft(s, blanks)
+	*p = piece{}
+	if shown == "" {
+		return s
+	}
+	if rest, ok := strings.CutPrefix(whole, shown); ok {
+		return rest
+	}
+	if strings.HasPrefix(shown, whole) {
+		return "" // the log leaves out blanks at the end
+	}
+	return "\n" + s // other words were shown than were said
+}
+
+// text shows the turn's text, as it comes and once.
+func (w *watch) text(ev jackline.Event) {
+	if !w.t.stream {
+		return
+	}
+	s := ""
+	switch ev.Type {
+	case "text.delta":
+		var b jackline.TextDelta
+		if json.Unmarshal(ev.Data, &b) == nil {
+			s = w.piece.live(b.Text)
+		}
+	case "text":
+		var b jackline.Text
+		if json.Unmarshal(ev.Data, &b) == nil {
+			s = w.piece.logged(b.Text)
+		}
+	case "tool.call":
+		w.said = "" // what comes now may be the answer
+	}
+	w.said += s
+	fmt.Fprint(w.t.out, plain(s))
 }
 
 // event keeps the cards in step with the log, and reports whether there is nothing more to follow.
@@ -151,7 +232,9 @@ func (w *watch) event(ctx context.Context, ev jackline.Event) (over bool, err er
 		if err := json.Unmarshal(ev.Data, &b); err != nil {
 			return false, err
 		}
-		w.open = append(w.open, b.Approval)
+		if !slices.Contains(w.open, b.Approval) {
+			w.open = append(w.open, b.Approval)
+		}
 	case "tool.approved", "tool.denied", "tool.expired", "tool.cancelled":
 		var b jackline.ApprovalClosed
 		if err := json.Unmarshal(ev.Data, &b); err != nil {
@@ -172,8 +255,7 @@ func (w *watch) event(ctx context.Context, ev jackline.Event) (over bool, err er
 			return false, nil
 		}
 		if !w.t.interactive {
-			w.waiting = w.open
-			return true, nil
+			return w.waitsNow(ctx)
 		}
 		return false, w.show(ctx)
 	case "turn.end":
@@ -183,6 +265,23 @@ func (w *watch) event(ctx context.Context, ev jackline.Event) (over bool, err er
 		return true, err
 	}
 	return false, nil
+}
+
+// waitsNow reports whether the turn waits still: what the log says may have been answered meanwhile.
+func (w *watch) waitsNow(ctx context.Context) (bool, error) {
+	had := len(w.open)
+	open := []jackline.ApprovalID{}
+	for _, id := range w.open {
+		a, err := w.c.approval(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if a.State == jackline.Pending {
+			open = append(open, id)
+		}
+	}
+	w.open, w.waiting = open, open
+	return had == 0 || len(open) > 0, nil
 }
 
 // show puts the oldest open card on the terminal, if none stands there.
@@ -217,15 +316,10 @@ func (w *watch) answer(ctx context.Context, line string) error {
 	return w.show(ctx)
 }
 
-// event shows one event of the watched turn.
+// event shows one event of the watched turn. Its text is shown by the watch.
 func (t *terminal) event(ev jackline.Event) {
 	get := func(v any) bool { return json.Unmarshal(ev.Data, v) == nil }
 	switch ev.Type {
-	case "text.delta":
-		var b jackline.TextDelta
-		if t.stream && get(&b) {
-			fmt.Fprint(t.out, plain(b.Text))
-		}
 	case "prep":
 		var b jackline.Prep
 		if get(&b) && b.Assumed {
@@ -316,11 +410,11 @@ func (k *card) print(t *terminal) {
 		k.question(t)
 		return
 	}
-	fmt.Fprintf(t.err, "\n%s\n", t.paint("1;33", fmt.Sprintf("! Allow this? %s risk", a.Risk)))
+	fmt.Fprintf(t.err, "\n%s\n", t.paint("1;33", fmt.Sprintf("! Allow this? %s risk", inset(a.Risk))))
 	switch {
 	case a.View.Shape == jackline.ViewDiff:
 		for _, f := range a.View.Files {
-			fmt.Fprintf(t.err, "  %s %s  +%d -%d\n", f.Change, inset(f.Path), f.Added, f.Gone)
+			fmt.Fprintf(t.err, "  %s %s  +%d -%d\n", inset(f.Change), inset(f.Path), f.Added, f.Gone)
 			for _, l := range strings.Split(strings.TrimRight(f.Patch, "\n"), "\n") {
 				code := "0"
 				if strings.HasPrefix(l, "+") {
@@ -335,7 +429,7 @@ func (k *card) print(t *terminal) {
 		fmt.Fprintf(t.err, "  %s\n  %s\n", inset(a.Title), inset(string(a.Args)))
 	}
 	for _, touch := range a.Touches {
-		fmt.Fprintf(t.err, "  %s %s: %s\n", touch.Effect, touch.Kind, inset(touch.Name))
+		fmt.Fprintf(t.err, "  %s %s: %s\n", touch.Effect, inset(touch.Kind), inset(touch.Name))
 	}
 	fmt.Fprintf(t.err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
 	choices := "[y] once"
@@ -374,7 +468,7 @@ func (k *card) read(ctx context.Context, t *terminal, c *client, line string) (b
 		_, err := c.answer(ctx, k.row.ID, body)
 		var p *problem
 		if errors.As(err, &p) && (p.Status == 409 || p.Status == 410) {
-			t.say("  %s\n", p.Detail)
+			t.say("  %s\n", plain(p.Detail))
 			return p.By != "" || p.Status == 410, nil
 		}
 		return err == nil, err

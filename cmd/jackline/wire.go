@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +22,10 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
@@ -35,7 +39,7 @@ type app struct {
 	conf    *config
 	db      *store.DB
 	set     *settings
-	engines *engines
+	engines *engines.Engines
 	policy  *policy.Policy
 	desk    *approval.Desk
 	turns   *server.Turns
@@ -77,7 +81,10 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 		return nil, err
 	}
 	a.set = &settings{conf: conf, db: a.db}
-	a.engines = &engines{conf: conf, env: m.Env}
+	a.engines = engines.New(engines.Options{
+		Name: conf.text("model.name"), BaseURL: conf.text("model.baseUrl"), KeyEnv: conf.text("model.apiKeyEnv"),
+		ToolMode: conf.text("model.toolMode"), Window: conf.number("model.window"), File: conf.places.file, Env: m.Env,
+	})
 	if a.policy, err = a.newPolicy(); err != nil {
 		return nil, err
 	}
@@ -88,17 +95,22 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 	}
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
-		Journal: a.db, Desk: a.desk, Models: a.engines.model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
+		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
 	}
 	if a.turns, err = server.OpenTurns(ctx, server.TurnsConfig{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{
-		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.engines.status, Vet: a.vet,
+		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
 		Version: buildVersion(), Sandbox: "none", Log: a.log,
 	})
 	return a, err
+}
+
+// status is how the model of new chats is doing, as far as is known without asking the engine.
+func (a *app) status(context.Context) server.ModelStatus {
+	return server.ModelStatus(a.engines.Status())
 }
 
 // close ends everything that openApp began, in the opposite order. Turns that run are left in the log.
@@ -282,30 +294,6 @@ func readToken(data string) (string, error) {
 	return t, nil
 }
 
-// logger writes to the log file, which nobody else can read and which is rotated when it has grown. A server shows warnings on
-// standard error too; a command's standard error is for what it has to say itself.
-func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
-	}
-	name := filepath.Join(dir, "jackline.log")
-	const large = 10 << 20
-	if st, err := os.Stat(name); err == nil && st.Size() > large {
-		if err := os.Rename(name, name+".1"); err != nil {
-			return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be rotated.", name)
-		}
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
-	}
-	file := slog.NewTextHandler(f, nil)
-	if !serving {
-		return slog.New(file), f, nil
-	}
-	return slog.New(slog.NewMultiHandler(file, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))), f, nil
-}
-
 // A connection is a client with what must be ended after it.
 type connection struct {
 	client *client
@@ -354,7 +342,8 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	return &connection{client: &client{base: "http://" + inProcess, token: a.token, http: h}, own: true, close: end, interrupted: end}, nil
 }
 
-// running finds the server that serves a data folder, by the lease that it holds there.
+// running finds the server that serves a data folder, by the address that it leaves there. The file outlives a server that is
+// killed, and then anybody on this machine may listen at that address: the token is used only with whoever proves to have it.
 func running(ctx context.Context, data string) *client {
 	token, err := readToken(data)
 	if err != nil {
@@ -364,14 +353,33 @@ func running(ctx context.Context, data string) *client {
 	if err != nil {
 		return nil
 	}
-	c := &client{base: "http://" + strings.TrimSpace(string(b)), token: token, http: plainHTTP()}
+	c := &client{base: "http://" + strings.TrimSpace(string(b)), http: plainHTTP()}
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := c.call(ctx, http.MethodGet, "/api/status", nil, nil); err != nil {
+	if !c.proves(ctx, token) {
 		return nil
 	}
+	c.token = token
 	return c
+}
+
+// proves reports whether the server has the token. It is not told the token, nor anything of use to somebody who has not.
+func (c *client) proves(ctx context.Context, token string) bool {
+	nonce := rand.Text()
+	resp, err := c.do(ctx, http.MethodGet, "/healthz?nonce="+nonce, nil, nil)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	var health struct {
+		Proof string `json:"proof"`
+	}
+	const most = 64 << 10
+	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&health) != nil {
+		return false
+	}
+	return hmac.Equal([]byte(health.Proof), []byte(guard.Proof(token, nonce)))
 }
 
 // addressFile holds the address of the server that serves this data folder.

@@ -119,6 +119,9 @@ func own() map[string]try {
 		"PutSetting": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return db.PutSetting(ctx, bob, "agent", nil)
 		},
+		"PutSettings": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.PutSettings(ctx, bob, map[string]json.RawMessage{"agent": nil, "tools": nil})
+		},
 		"Sessions": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			for _, q := range []store.SessionQuery{{}, {Search: "title"}, {Search: "tell"}} {
 				rows, err := db.Sessions(ctx, bob, q)

@@ -259,6 +259,14 @@ func settings(t *testing.T, db *store.DB) {
 	wantKind(t, db.PutSetting(ctx, alice, "agent", json.RawMessage(`{`)), jackline.Invalid)
 	wantKind(t, db.PutSetting(ctx, "", "agent", json.RawMessage(`{}`)), jackline.Invalid)
 
+	put(alice, "gone", `1`)
+	must(t, db.PutSettings(ctx, alice, map[string]json.RawMessage{"agent": json.RawMessage(`2`), "tools": json.RawMessage(`[]`), "gone": nil}))
+	several := map[string]json.RawMessage{"agent": json.RawMessage(`2`), "tools": json.RawMessage(`[]`)}
+	same(t, "several", get[map[string]json.RawMessage](t)(db.Settings(ctx, alice)), several)
+	wantKind(t, db.PutSettings(ctx, alice, map[string]json.RawMessage{"agent": json.RawMessage(`3`), "tools": json.RawMessage(`[`)}), jackline.Invalid)
+	same(t, "all or none", get[map[string]json.RawMessage](t)(db.Settings(ctx, alice)), several)
+	same(t, "bob's", string(get[json.RawMessage](t)(db.Setting(ctx, bob, "agent"))), "1")
+
 	same(t, "no flag", get[string](t)(db.Flag(ctx, "stopped")), "")
 	must(t, db.SetFlag(ctx, "stopped", "by page"))
 	must(t, db.SetFlag(ctx, "stopped", "by cli"))

@@ -1,4 +1,6 @@
-package main
+// Package engines makes the models that chats talk to: which engine, which way of calling tools, and what can be said of it
+// without asking. It reads no settings; whoever does gives it [Options].
+package engines
 
 import (
 	"context"
@@ -19,19 +21,40 @@ import (
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
-	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/turn"
 )
 
-// engines makes the models that sessions talk to, once each.
-type engines struct {
-	conf *config
-	env  func(string) string
+// Options say which model there is, in the words of the settings of group model.
+type Options struct {
+	Name, BaseURL, KeyEnv, ToolMode string
+	Window                          int
+
+	File string              // where the settings are, for those who are told to change them
+	Env  func(string) string // the environment, for the engine's key
+}
+
+// Engines makes the models that sessions talk to, once each.
+type Engines struct {
+	o Options
 
 	mu     sync.Mutex
 	made   map[string]turn.Models
 	only   string // the engine's one model, when none is named
 	looked time.Time
+}
+
+// New makes the engines of these options. It asks nothing.
+func New(o Options) *Engines { return &Engines{o: o} }
+
+// Status is how a model is doing.
+type Status struct {
+	Name    string
+	Window  int
+	Assumed bool // the window is a guess
+	Mode    string
+	BaseURL string
+	Ready   bool
+	Why     string // why it is not ready, and what to do
 }
 
 const (
@@ -45,11 +68,11 @@ const (
 	maxScript = 4 << 20
 )
 
-// model is the model of a session: its own, or the configured one.
-func (e *engines) model(ctx context.Context, s jackline.Session) (turn.Models, error) {
+// Model is the model of a session: its own, or the configured one.
+func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	name := e.conf.text("model.name")
+	name := e.o.Name
 	if s.Model != "" {
 		// A session's model comes from the API; only the owner's own settings may name a file.
 		if strings.HasPrefix(s.Model, "script:") && s.Model != name {
@@ -57,7 +80,7 @@ func (e *engines) model(ctx context.Context, s jackline.Session) (turn.Models, e
 		}
 		name = s.Model
 	}
-	if e.conf.text("model.toolMode") == "envelope" {
+	if e.o.ToolMode == "envelope" {
 		return turn.Models{}, jackline.E("engines", jackline.Invalid, nil,
 			"The tool mode envelope is not built yet. Use auto, native or text.")
 	}
@@ -81,8 +104,8 @@ func (e *engines) model(ctx context.Context, s jackline.Session) (turn.Models, e
 	return m, nil
 }
 
-func (e *engines) make(name string) (turn.Models, error) {
-	window, mode := e.conf.number("model.window"), e.conf.text("model.toolMode")
+func (e *Engines) make(name string) (turn.Models, error) {
+	window, mode := e.o.Window, e.o.ToolMode
 	if file, ok := strings.CutPrefix(name, "script:"); ok {
 		raw, err := scripted(file, window, mode == "native")
 		if err != nil {
@@ -91,10 +114,10 @@ func (e *engines) make(name string) (turn.Models, error) {
 		return modelsOf(raw, mode == "native"), nil
 	}
 	o := openai.Options{
-		BaseURL: e.conf.text("model.baseUrl"), Model: name, Window: window, Assumed: window == 0, ReadArgs: readArgs,
+		BaseURL: e.o.BaseURL, Model: name, Window: window, Assumed: window == 0, ReadArgs: readArgs,
 	}
-	if v := e.conf.text("model.apiKeyEnv"); v != "" {
-		o.Key = openai.Key(e.env(v))
+	if v := e.o.KeyEnv; v != "" {
+		o.Key = openai.Key(e.o.Env(v))
 		if o.Key == "" {
 			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "The environment variable %s, which should hold the engine's key, is not set.", v)
 		}
@@ -119,11 +142,11 @@ func (e *engines) make(name string) (turn.Models, error) {
 	}
 }
 
-// status is how the model of new chats is doing, as far as is known without asking the engine.
-func (e *engines) status(context.Context) server.ModelStatus {
+// Status is how the model of new chats is doing, as far as is known without asking the engine.
+func (e *Engines) Status() Status {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	st := server.ModelStatus{Name: e.conf.text("model.name"), BaseURL: e.conf.text("model.baseUrl"), Window: e.conf.number("model.window")}
+	st := Status{Name: e.o.Name, BaseURL: e.o.BaseURL, Window: e.o.Window}
 	if st.Name == "" {
 		st.Name = e.only
 	}
@@ -147,7 +170,11 @@ func (e *engines) status(context.Context) server.ModelStatus {
 		e.made[st.Name] = m
 	}
 	info := m.Main.Info()
-	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, m.Mode, true
+	// The model itself knows how it makes calls just now: an engine may have turned out to know none.
+	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, "text", true
+	if info.Native {
+		st.Mode = "native"
+	}
 	return st
 }
 
@@ -173,13 +200,13 @@ func cloud(base string) bool {
 }
 
 // onlyModel asks the engine for its models; where there is exactly one there is nothing to choose.
-func (e *engines) onlyModel(ctx context.Context) (string, error) {
+func (e *Engines) onlyModel(ctx context.Context) (string, error) {
 	if e.only != "" && time.Since(e.looked) < lookAgain {
 		return e.only, nil
 	}
-	o := openai.Options{BaseURL: e.conf.text("model.baseUrl")}
-	if v := e.conf.text("model.apiKeyEnv"); v != "" {
-		o.Key = openai.Key(e.env(v))
+	o := openai.Options{BaseURL: e.o.BaseURL}
+	if v := e.o.KeyEnv; v != "" {
+		o.Key = openai.Key(e.o.Env(v))
 	}
 	m, err := openai.New(o)
 	if err != nil {
@@ -189,7 +216,7 @@ func (e *engines) onlyModel(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", jackline.E("engines", jackline.NoModel, err,
 			"No model is configured, and the engine at %s does not say which it has. Start one (ollama serve, llama-server, LM Studio) and name a model: jackline --model NAME, JACKLINE_MODEL, or model.name in %s.",
-			o.BaseURL, e.conf.places.file)
+			o.BaseURL, e.o.File)
 	}
 	switch len(names) {
 	case 0:
@@ -201,7 +228,7 @@ func (e *engines) onlyModel(ctx context.Context) (string, error) {
 	const shown = 12
 	list := strings.Join(names[:min(len(names), shown)], ", ")
 	return "", jackline.E("engines", jackline.NoModel, nil,
-		"The engine at %s has several models: %s. Name one: --model NAME, JACKLINE_MODEL, or model.name in %s.", o.BaseURL, list, e.conf.places.file)
+		"The engine at %s has several models: %s. Name one: --model NAME, JACKLINE_MODEL, or model.name in %s.", o.BaseURL, list, e.o.File)
 }
 
 // readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
@@ -246,7 +273,7 @@ func (e *either) now() model.Model {
 	return e.native
 }
 
-// Info implements model.Model.
+// Info implements model.Model: what the model is from now on.
 func (e *either) Info() model.Info { return e.now().Info() }
 
 // Size implements model.Model.

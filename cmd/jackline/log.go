@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/jackline-ai/jackline"
+)
+
+// largeLog is the size beyond which a log file is put aside. There is one old file, so logs take twice that at most.
+const largeLog = 10 << 20
+
+// logger writes to the log file, which nobody else can read. A server shows warnings on standard error too; a command's standard
+// error is for what it has to say itself.
+func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
+	}
+	f, err := openLog(filepath.Join(dir, "jackline.log"), largeLog)
+	if err != nil {
+		return nil, nil, err
+	}
+	file := slog.NewTextHandler(f, nil)
+	if !serving {
+		return slog.New(file), f, nil
+	}
+	return slog.New(slog.NewMultiHandler(file, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))), f, nil
+}
+
+// A logFile is a log that is put aside when it has grown beyond most, also while the program runs. Several processes may write to
+// the same one.
+type logFile struct {
+	name string
+	most int64
+
+	mu sync.Mutex
+	f  *os.File
+}
+
+func openLog(name string, most int64) (*logFile, error) {
+	l := &logFile{name: name, most: most}
+	if err := l.open(); err != nil {
+		return nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
+	}
+	return l, nil
+}
+
+func (l *logFile) open() (err error) {
+	l.f, err = os.OpenFile(l.name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	return err
+}
+
+// Write implements io.Writer.
+func (l *logFile) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return 0, os.ErrClosed
+	}
+	if st, err := l.f.Stat(); err == nil && st.Size() > 0 && st.Size()+int64(len(b)) > l.most {
+		if err := l.rotate(st); err != nil {
+			return 0, err
+		}
+	}
+	return l.f.Write(b)
+}
+
+// rotate begins a new file. Where another process has done so already, it only goes along. A file that cannot be put aside is
+// written on: a log that is too large is better than none.
+func (l *logFile) rotate(have os.FileInfo) error {
+	err := l.f.Close()
+	l.f = nil
+	if now, serr := os.Stat(l.name); serr == nil && os.SameFile(now, have) {
+		_ = os.Rename(l.name, l.name+".1")
+	}
+	return errors.Join(err, l.open())
+}
+
+// Close implements io.Closer.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil
+	}
+	f := l.f
+	l.f = nil
+	return f.Close()
+}
