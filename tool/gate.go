@@ -437,7 +437,7 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 	_, err = g.Log.Append(ctx, p.r.Who.Owner, jackline.Record{
 		Session: p.c.Session, Calls: []jackline.Call{p.c}, Approvals: []jackline.Approval{a}, Sync: true,
 		Events: []jackline.Event{jackline.NewEvent(p.c.Session, p.c.Turn, jackline.ApprovalNeeded{
-			Approval: a.ID, Kind: a.Kind, Call: p.c.ID, Title: a.Title, Risk: a.Risk, Why: a.Why, Touches: a.Touches, Scopes: a.Scopes, Expires: a.Expires,
+			Approval: a.ID, Kind: a.Kind, Call: p.c.ID, Title: a.Title, Risk: a.Risk, Why: a.Why, Touches: append([]jackline.Touch{}, a.Touches...), Scopes: append([]jackline.Scope{}, a.Scopes...), Expires: a.Expires,
 		})},
 	})
 	return nil, err
