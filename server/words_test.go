@@ -179,7 +179,7 @@ func TestWordsAndTheEngine(t *testing.T) {
 				case <-missing:
 					return turn.Models{}, jackline.E("test", jackline.NoModel, nil, "There is no model.")
 				default:
-					return turn.Models{Main: p, Raw: p, Mode: "native"}, nil
+					return turn.Models{Main: p, Raw: p}, nil
 				}
 			},
 		}

@@ -122,11 +122,7 @@ func (b *bench) open(t testing.TB) {
 	b.engine = &turn.Engine{
 		Journal: db, Desk: b.desk,
 		Models: func(context.Context, jackline.Session) (turn.Models, error) {
-			mode := "text"
-			if b.o.Native {
-				mode = "native"
-			}
-			return turn.Models{Main: b.model, Raw: b.raw, Mode: mode}, nil
+			return turn.Models{Main: b.model, Raw: b.raw}, nil
 		},
 		Gate: func(jackline.Session) (*tool.Gate, error) {
 			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Halted: func() bool { return b.o.Killed }}, nil

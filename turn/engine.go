@@ -37,7 +37,6 @@ type Desk interface {
 type Models struct {
 	Main model.Model // speaks calls, natively or through the reader of text
 	Raw  model.Model // without tools: side generations, which never show in an answer
-	Mode string      // native or text, for whoever watches
 }
 
 // The loop's limits.

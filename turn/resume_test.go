@@ -290,9 +290,8 @@ func (l *life) open(at int, how string) {
 	}
 	raw := &thinker{answers: l.answers, native: l.native, window: cmp.Or(l.window, 8192), counts: l.counts}
 	var main model.Model = raw
-	mode := "native"
 	if !l.native {
-		main, mode = prompted.Wrap(raw, prompted.Options{}), "text"
+		main = prompted.Wrap(raw, prompted.Options{})
 	}
 	var last model.Request
 	if l.model != nil {
@@ -303,7 +302,7 @@ func (l *life) open(at int, how string) {
 	l.engine = &turn.Engine{
 		Journal: l.log, Desk: l.desk,
 		Models: func(context.Context, jackline.Session) (turn.Models, error) {
-			return turn.Models{Main: l.model, Raw: raw, Mode: mode}, nil
+			return turn.Models{Main: l.model, Raw: raw}, nil
 		},
 		Gate: func(jackline.Session) (*tool.Gate, error) {
 			return &tool.Gate{Tools: set, Judge: asking{}, Desk: l.desk, Log: l.log}, nil

@@ -76,7 +76,7 @@ func BenchmarkStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		bn.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
-			return turn.Models{Main: m, Raw: m, Mode: "native"}, nil
+			return turn.Models{Main: m, Raw: m}, nil
 		}
 		start := time.Now()
 		bn.model.stop = func() {}
@@ -197,7 +197,7 @@ func TestFirstRequest(t *testing.T) {
 				if !c.native {
 					main = wrapped(m, c.window)
 				}
-				return turn.Models{Main: main, Raw: m, Mode: "x"}, nil
+				return turn.Models{Main: main, Raw: m}, nil
 			}
 			if tn, err := bn.engine.Run(context.Background(), jackline.Local, bn.submit(t, "hello"), turn.Control{}); err != nil || tn.Status != jackline.Done {
 				t.Fatalf("%v %v %s", err, tn.Status, tn.Reason)

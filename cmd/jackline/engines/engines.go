@@ -135,10 +135,10 @@ func (e *Engines) make(name string) (turn.Models, error) {
 	case mode == "text", mode == "auto" && !cloud(o.BaseURL):
 		return modelsOf(text, false), nil
 	case mode == "native":
-		return turn.Models{Main: native, Raw: text, Mode: "native"}, nil
+		return turn.Models{Main: native, Raw: text}, nil
 	default:
 		// The engine is taken at its word that it knows no tools, once.
-		return turn.Models{Main: &either{native: native, text: modelsOf(text, false).Main}, Raw: text, Mode: "native"}, nil
+		return turn.Models{Main: &either{native: native, text: modelsOf(text, false).Main}, Raw: text}, nil
 	}
 }
 
@@ -181,9 +181,9 @@ func (e *Engines) Status() Status {
 // modelsOf wraps a model that has no tool calls of its own.
 func modelsOf(raw model.Model, native bool) turn.Models {
 	if native {
-		return turn.Models{Main: raw, Raw: raw, Mode: "native"}
+		return turn.Models{Main: raw, Raw: raw}
 	}
-	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw, Mode: "text"}
+	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw}
 }
 
 // cloud reports whether an address is out on the network: such engines have tool calls of their own.

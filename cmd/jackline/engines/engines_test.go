@@ -30,7 +30,7 @@ func TestStatusAfterFallback(t *testing.T) {
 		return m
 	}
 	main := &either{native: made(true), text: modelsOf(made(false), false).Main}
-	e := &Engines{o: Options{Name: "script"}, made: map[string]turn.Models{"script": {Main: main, Raw: made(false), Mode: "native"}}}
+	e := &Engines{o: Options{Name: "script"}, made: map[string]turn.Models{"script": {Main: main, Raw: made(false)}}}
 	if st := e.Status(); st.Mode != "native" || !st.Ready {
 		t.Errorf("before: %+v", st)
 	}
