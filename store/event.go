@@ -29,11 +29,13 @@ func scanEvent(s scanner) (e jackline.Event, err error) {
 // Events reads the log of a session from after an ID on, oldest first: at most limit events, or 1000.
 func (d *DB) Events(ctx context.Context, owner jackline.Owner, session jackline.SessionID, afterID int64, limit int) ([]jackline.Event, error) {
 	const op = "store.Events"
-	if err := d.own(ctx, op, owner, session); err != nil {
-		return nil, err
+	events, err := many(ctx, d, op, scanEvent,
+		`SELECT `+eventColumns+` FROM events WHERE session = ? AND id > ? AND owner = ? ORDER BY id LIMIT ?`, session, afterID, owner, page(limit))
+	if err == nil && len(events) == 0 {
+		// Nothing new, nothing there, or nothing of theirs.
+		err = d.own(ctx, op, owner, session)
 	}
-	return many(ctx, d, op, scanEvent,
-		`SELECT `+eventColumns+` FROM events WHERE session = ? AND id > ? ORDER BY id LIMIT ?`, session, afterID, page(limit))
+	return events, err
 }
 
 // AllEvents reads the logs of all the owner's sessions from after a Seq on, in the order in which they were written.

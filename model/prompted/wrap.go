@@ -8,6 +8,7 @@ package prompted
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
@@ -39,25 +40,30 @@ type Options struct {
 // attempt at one could not be read.
 //
 // In a request without tools nothing is a call, and text is told from thoughts only.
-func Wrap(m model.Model, o Options) model.Model { return wrap{m, o} }
+func Wrap(m model.Model, o Options) model.Model { return &wrap{inner: m, options: o} }
 
 type wrap struct {
 	inner   model.Model
 	options Options
+
+	// The catalog of the last request serves the next one with the very same tools: the requests of a turn.
+	mu      sync.Mutex
+	known   []model.Tool
+	catalog *dialect.Catalog
 }
 
 // Info is that of the inner model, which has no calls of its own.
-func (w wrap) Info() model.Info {
+func (w *wrap) Info() model.Info {
 	i := w.inner.Info()
 	i.Native = false
 	return i
 }
 
 // Size is that of the request as it is written out for the inner model.
-func (w wrap) Size(r model.Request) int { return w.inner.Size(w.options.render(r)) }
+func (w *wrap) Size(r model.Request) int { return w.inner.Size(w.options.render(r)) }
 
 // Stream sends the request as text and reads the answer.
-func (w wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		g := w.guard(r)
 		defer g.Close()
@@ -92,7 +98,7 @@ func (w wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk
 }
 
 // guard returns the guard over the answer to r.
-func (w wrap) guard(r model.Request) *dialect.Guard {
+func (w *wrap) guard(r model.Request) *dialect.Guard {
 	o := w.options
 	if o.Plain = o.Plain || len(r.Tools) == 0; o.Plain {
 		return dialect.NewGuard(dialect.NewCatalog(nil), o.Options)
@@ -101,7 +107,12 @@ func (w wrap) guard(r model.Request) *dialect.Guard {
 	if len(known) == 0 {
 		known = r.Tools
 	}
-	return dialect.NewGuard(dialect.NewCatalogWith(known, o.Aliases), o.Options)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.catalog == nil || len(w.known) != len(known) || &w.known[0] != &known[0] {
+		w.known, w.catalog = known, dialect.NewCatalogWith(known, o.Aliases)
+	}
+	return dialect.NewGuard(w.catalog, o.Options)
 }
 
 // pass yields what a guard let through, and reports whether more is wanted.
