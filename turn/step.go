@@ -95,32 +95,32 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 // follow keeps the log no more than textEvery behind what is shown, also while the model pauses. It ends when the returned function is called,
 // which says whether the log could be written. A stop must not take along what is being written, so it does not end it.
 func (r *run) follow(ctx context.Context, rep *reply) (stop func() error) {
-	quit, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		tick := time.NewTicker(textEvery)
-		defer tick.Stop()
-		var failed error
-		for {
-			select {
-			case <-quit:
-				done <- failed
-				return
-			case <-tick.C:
-				rep.mu.Lock()
-				// Line breaks wait for what follows them: see ending. While this is written nothing is shown, so that what is shown
-				// next comes behind it.
-				if failed == nil && !strings.HasSuffix(rep.text.String(), "\n") {
-					if bodies := rep.unlogged(); len(bodies) > 0 {
-						failed = r.append(ctx, jackline.Record{}, bodies...)
-					}
-				}
-				rep.mu.Unlock()
+	var timer *time.Timer
+	var failed error
+	ended := false
+	rep.mu.Lock()
+	defer rep.mu.Unlock()
+	timer = time.AfterFunc(textEvery, func() {
+		rep.mu.Lock()
+		defer rep.mu.Unlock()
+		if ended || failed != nil {
+			return
+		}
+		// Line breaks wait for what follows them: see ending. While this is written nothing is shown, so that what is shown
+		// next comes behind it.
+		if !strings.HasSuffix(rep.text.String(), "\n") {
+			if bodies := rep.unlogged(); len(bodies) > 0 {
+				failed = r.append(ctx, jackline.Record{}, bodies...)
 			}
 		}
-	}()
+		timer.Reset(textEvery)
+	})
 	return func() error {
-		close(quit)
-		return <-done
+		rep.mu.Lock() // waits for what is being written
+		defer rep.mu.Unlock()
+		timer.Stop()
+		ended = true
+		return failed
 	}
 }
 

@@ -108,7 +108,9 @@ func (m *Main) Run(ctx context.Context) int {
 		case 400, 422:
 			code = exitUsage
 		case 503:
-			code = exitNoModel
+			if p.Kind == jackline.NoModel.String() { // else it is the store that cannot be reached
+				code = exitNoModel
+			}
 		}
 	case errors.As(err, &je):
 		say = je.Say
@@ -126,9 +128,9 @@ func codeOf(k jackline.Kind) int {
 	switch k {
 	case jackline.Invalid, jackline.Unprocessed:
 		return exitUsage
-	case jackline.Unavailable, jackline.NoModel:
+	case jackline.NoModel:
 		return exitNoModel
-	case jackline.Internal, jackline.NotFound, jackline.Forbidden, jackline.Conflict, jackline.Gone, jackline.Timeout:
+	case jackline.Unavailable, jackline.Internal, jackline.NotFound, jackline.Forbidden, jackline.Conflict, jackline.Gone, jackline.Timeout:
 	}
 	return exitFailed
 }
