@@ -176,6 +176,12 @@ type Decision struct {
 // RuleDisabled is the name of the rule that refuses a tool that somebody switched off. Such a tool is not offered either.
 const RuleDisabled = "disabled"
 
+// RuleHalted is by whom a call was denied while the kill switch was on.
+const RuleHalted = "kill-switch"
+
+// PlanKey is the session fact that holds the plan of the task.
+const PlanKey = "plan"
+
 // A Rule refines the table of modes for calls that match its pattern. See package policy for the grammar.
 type Rule struct {
 	Do       Verdict  `json:"do" yaml:"do"`

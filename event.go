@@ -1,6 +1,7 @@
 package jackline
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -53,6 +54,45 @@ func Brief(s string) string {
 		n++
 	}
 	return s
+}
+
+// BriefArgs is an event's copy of arguments: the long strings are cut.
+func BriefArgs(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= EventTextLimit {
+		return raw
+	}
+	return CutArgs(raw, Brief)
+}
+
+// CutArgs is arguments with each of their strings made short. What is no JSON is an empty object.
+func CutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return json.RawMessage(`{}`)
+	}
+	var cut func(any) any
+	cut = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return short(v)
+		case map[string]any:
+			for k := range v {
+				v[k] = cut(v[k])
+			}
+		case []any:
+			for k := range v {
+				v[k] = cut(v[k])
+			}
+		}
+		return v
+	}
+	b, err := json.Marshal(cut(v))
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return b
 }
 
 // The bodies of logged events.

@@ -64,7 +64,7 @@ func updatePlan() tool.Tool {
 				text += " Now: " + now
 			}
 			return tool.Out{
-				Text: text, View: stepsView(steps), State: map[string]json.RawMessage{"plan": stored},
+				Text: text, View: stepsView(steps), State: map[string]json.RawMessage{jackline.PlanKey: stored},
 				Events: []jackline.Body{jackline.PlanUpdate{Steps: steps}},
 			}, nil
 		},

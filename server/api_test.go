@@ -749,3 +749,15 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// When no further question may be asked, a person's own call says that, and not that somebody denied it.
+func TestRunToolFlooded(t *testing.T) {
+	w := newWorld(t)
+	ask := func(status, n int) {
+		w.refused(status, "POST", "/api/tools/run", map[string]any{"name": "write_it", "args": map[string]any{"path": "a.txt", "text": fmt.Sprint(n)}})
+	}
+	for n := range 20 { // the most that may be open
+		ask(403, n)
+	}
+	ask(409, 20)
+}

@@ -155,7 +155,7 @@ func (s *Server) newRun(ctx context.Context, b runToolBody) (*handRun, error) {
 	c.Name, c.Title, icon, c.Acts = run.gate.Describe(b.Name, b.Args)
 	c.Args = i.Args
 	rec := jackline.Record{Session: session.ID, Calls: []jackline.Call{c}, Events: []jackline.Event{jackline.NewEvent(session.ID, "", jackline.ToolCall{
-		Call: c.ID, Name: c.Name, Title: c.Title, Kind: icon, Args: briefly(c.Args),
+		Call: c.ID, Name: c.Name, Title: c.Title, Kind: icon, Args: jackline.BriefArgs(c.Args),
 	})}}
 	if _, err := s.c.Store.Append(ctx, s.owner, rec); err != nil {
 		return nil, err
@@ -226,6 +226,9 @@ func (s *Server) ran(ctx context.Context, d tool.Done, seen *viewer) (*body[ranB
 		p.Decision, p.Rule, p.Approval = jackline.Ask.String(), row.Rule, row.ID
 		return nil, p
 	}
+	if d.Flooded != "" {
+		return nil, jackline.E("server.runTool", jackline.Conflict, nil, "%s", d.Flooded)
+	}
 	c := d.Call
 	if c.Outcome == jackline.Denied {
 		reason := c.Reason
@@ -233,7 +236,7 @@ func (s *Server) ran(ctx context.Context, d tool.Done, seen *viewer) (*body[ranB
 			reason = "This call was denied."
 		}
 		p := newProblem(http.StatusForbidden, jackline.Forbidden.String(), reason)
-		if s.c.Turns.Halted() && c.By == haltedRule {
+		if s.c.Turns.Halted() && c.By == jackline.RuleHalted {
 			p = newProblem(http.StatusConflict, jackline.Conflict.String(), reason)
 		}
 		p.Decision, p.Rule = jackline.Deny.String(), c.By
@@ -241,9 +244,6 @@ func (s *Server) ran(ctx context.Context, d tool.Done, seen *viewer) (*body[ranB
 	}
 	return bodyOf(ranBody{c.ID, c.Outcome, c.Text, seen.view(c)}, nil)
 }
-
-// haltedRule is by whom the gate says that the kill switch denied a call.
-const haltedRule = "kill-switch"
 
 // ownSession names the chat of a person's own calls in a workspace: there is one for each, and it can be found again.
 func (s *Server) ownSession(folder string) jackline.SessionID {
@@ -306,33 +306,4 @@ func (v *viewer) view(c jackline.Call) jackline.View {
 		return view
 	}
 	return jackline.View{Shape: jackline.ViewText, Text: c.Text}
-}
-
-// briefly is an event's copy of arguments: long strings are cut.
-func briefly(raw json.RawMessage) json.RawMessage {
-	var v any
-	if len(raw) <= jackline.EventTextLimit || json.Unmarshal(raw, &v) != nil {
-		return raw
-	}
-	short, err := json.Marshal(shorten(v))
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return short
-}
-
-func shorten(v any) any {
-	switch v := v.(type) {
-	case string:
-		return jackline.Brief(v)
-	case map[string]any:
-		for k := range v {
-			v[k] = shorten(v[k])
-		}
-	case []any:
-		for k := range v {
-			v[k] = shorten(v[k])
-		}
-	}
-	return v
 }

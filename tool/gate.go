@@ -338,7 +338,7 @@ func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 		return &ending{outcome: jackline.Denied, by: d.Rule, reason: d.Reason, hard: d.Hard, text: deniedByRule(d)}, nil
 	}
 	if p.c.Acts && g.Halted != nil && g.Halted() {
-		return &ending{outcome: jackline.Denied, by: "kill-switch", reason: haltedText, text: "DENIED: " + haltedText}, nil
+		return &ending{outcome: jackline.Denied, by: jackline.RuleHalted, reason: haltedText, text: "DENIED: " + haltedText}, nil
 	}
 	return nil, nil
 }

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -213,45 +212,6 @@ func (r *run) steered(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	return words, nil
-}
-
-// briefArgs is an event's copy of arguments: the long strings are cut.
-func briefArgs(raw json.RawMessage) json.RawMessage {
-	if len(raw) <= jackline.EventTextLimit {
-		return raw
-	}
-	return cutArgs(raw, jackline.Brief)
-}
-
-// cutArgs is arguments with each of their strings cut.
-func cutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return json.RawMessage(`{}`)
-	}
-	var cut func(any) any
-	cut = func(v any) any {
-		switch v := v.(type) {
-		case string:
-			return short(v)
-		case map[string]any:
-			for k := range v {
-				v[k] = cut(v[k])
-			}
-		case []any:
-			for k := range v {
-				v[k] = cut(v[k])
-			}
-		}
-		return v
-	}
-	b, err := json.Marshal(cut(v))
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return b
 }
 
 // titleOf is a session's name: the first words of its first prompt.

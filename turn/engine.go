@@ -266,7 +266,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if r.t.Options.Continues == "" {
 		// A plan is the plan of one task.
-		rec.State = map[string]json.RawMessage{PlanKey: json.RawMessage("null")}
+		rec.State = map[string]json.RawMessage{jackline.PlanKey: json.RawMessage("null")}
 	}
 	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
 	bodies := []jackline.Body{&start}

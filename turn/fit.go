@@ -370,7 +370,7 @@ func (r *run) trimLongest(items []jackline.Item) bool {
 
 // withPlan repeats the task's plan after a compaction, since the step that wrote it may be gone.
 func (r *run) withPlan(ctx context.Context, items []jackline.Item) []jackline.Item {
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, PlanKey)
+	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, jackline.PlanKey)
 	if err != nil || len(raw) == 0 {
 		return items
 	}
@@ -382,6 +382,3 @@ func (r *run) withPlan(ctx context.Context, items []jackline.Item) []jackline.It
 
 // planNote begins the note that repeats the plan.
 const planNote = "Your plan as it stands: "
-
-// PlanKey is the session fact that holds the plan of the task.
-const PlanKey = "plan"

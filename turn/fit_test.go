@@ -103,7 +103,7 @@ func (s *shelf) Append(_ context.Context, _ jackline.Owner, r jackline.Record) (
 }
 
 func (s *shelf) State(_ context.Context, _ jackline.Owner, _ jackline.SessionID, key string) (json.RawMessage, error) {
-	if key != PlanKey || s.plan == "" {
+	if key != jackline.PlanKey || s.plan == "" {
 		return nil, nil
 	}
 	return json.RawMessage(s.plan), nil

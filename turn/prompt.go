@@ -106,7 +106,7 @@ func keptArgs(raw json.RawMessage, keep int) json.RawMessage {
 	if keep <= 0 || len(raw) <= keep {
 		return raw
 	}
-	return cutArgs(raw, func(s string) string { return kept(s, keep) })
+	return jackline.CutArgs(raw, func(s string) string { return kept(s, keep) })
 }
 
 // kept is what a compaction left of a text.
