@@ -82,9 +82,22 @@ type Message struct {
 	Text  string
 	Calls []Call // of an assistant message: the calls it made, in canonical form
 
+	// Opaque is, of an assistant message, what the engine wants back with it, unread: signed reasoning, for one.
+	// An adapter sends it only where it made it itself.
+	Opaque string
+
+	// Images go with a user message, before its text, to models that read images.
+	Images []Image
+
 	// Of a result message: which call it answers, and under which name.
 	CallID string
 	Name   string
+}
+
+// An Image is a picture that a person attached.
+type Image struct {
+	Type string // its media type: image/png, image/jpeg, image/webp or image/gif
+	Data []byte
 }
 
 // A Call is a request by a model to run a tool. Args is always one valid JSON object in
@@ -129,6 +142,10 @@ type Chunk struct {
 	// Garbled says that the model tried to call a tool and could not be understood. It comes at most once, after
 	// all text, and never in an answer that also has calls.
 	Garbled Garbled
+
+	// Opaque is what must go back to the engine with this answer, see Message. It comes at most once, after all else
+	// but Usage and Finish.
+	Opaque string
 
 	Usage  *Usage
 	Finish Finish
