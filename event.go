@@ -411,4 +411,8 @@ type Record struct {
 
 	// Sync makes the record survive a power cut before Append returns, not only the death of the program.
 	Sync bool
+
+	// Soon lets Append return before the record is written: for what may be done again after a crash, such as the outcome of
+	// a read. It is written before any later record, and a later record of the session fails if it could not be.
+	Soon bool
 }

@@ -22,15 +22,23 @@ import (
 // is replaced. Compacted starts a new generation where it is not nil, even where it is empty; Items follow it.
 //
 // Where Append gives the context's error, nothing was written.
+//
+// With Soon the record is written in the order of the calls, but Append does not wait for it, and the events have no ID and
+// Seq yet. If it cannot be written, the next record of the session is not written either and gets the error.
 func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Record) ([]jackline.Event, error) {
 	const op = "store.Append"
 	r, err := d.encode(op, owner, rec)
 	if err != nil {
 		return nil, err
 	}
-	p := &piece{op: op, run: r.write, sync: rec.Sync}
-	if n := len(r.events); n > 0 {
-		p.after = func() { d.hub.grew(owner, rec.Session, r.events[n-1].Seq) }
+	p := &piece{op: op, run: r.write, sync: rec.Sync, session: rec.Session, soon: rec.Soon}
+	if len(r.events) > 0 {
+		p.after = func() { d.hub.grew(owner, rec.Session, r.events) }
+	}
+	if rec.Soon {
+		// The writer gives its own copy the numbers.
+		events := slices.Clone(r.events)
+		return events, d.submit(ctx, p)
 	}
 	if err := d.submit(ctx, p); err != nil {
 		return nil, err
@@ -155,6 +163,9 @@ const touchEvery = time.Second
 
 // write runs within the writer's transaction.
 func (r *record) write(w *writer) error {
+	if err := w.broken[r.session]; err != nil {
+		return err
+	}
 	h, err := w.head(r.op, r.owner, r.session)
 	if err != nil {
 		return err

@@ -29,6 +29,12 @@ func scanEvent(s scanner) (e jackline.Event, err error) {
 // Events reads the log of a session from after an ID on, oldest first: at most limit events, or 1000.
 func (d *DB) Events(ctx context.Context, owner jackline.Owner, session jackline.SessionID, afterID int64, limit int) ([]jackline.Event, error) {
 	const op = "store.Events"
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if events := d.hub.since(owner, session, afterID, page(limit)); len(events) > 0 && !d.queue.isShut() {
+		return events, nil
+	}
 	events, err := many(ctx, d, op, scanEvent,
 		`SELECT `+eventColumns+` FROM events WHERE session = ? AND id > ? AND owner = ? ORDER BY id LIMIT ?`, session, afterID, owner, page(limit))
 	if err == nil && len(events) == 0 {

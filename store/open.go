@@ -35,14 +35,16 @@ type DB struct {
 	boxes  boxes
 	spill  *os.Root
 
-	read  *sql.DB
-	write *sql.DB // one connection, which the writer holds
+	read       *sql.DB
+	statements statements // of read
+	write      *sql.DB    // one connection, which the writer holds
 
-	hub   *hub
-	queue *queue
-	done  chan struct{} // closed when the writer has ended
-	close sync.Once
-	ended error
+	hub    *hub
+	queue  *queue
+	writer *writer
+	done   chan struct{} // closed when the writer has ended
+	close  sync.Once
+	ended  error
 }
 
 // boxes are the seals, one for each table with a sealed column.
@@ -107,11 +109,12 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, fault(op, err)
 	}
 	// The writer outlives the call that opened the store: it ends with Close.
-	w := &writer{ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
-		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{}}
+	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
+		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},
+		broken: map[jackline.SessionID]error{}}
 	go func() {
 		defer close(d.done)
-		w.loop()
+		d.writer.loop()
 	}()
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -16,7 +17,11 @@ type scanner interface{ Scan(dest ...any) error }
 
 // many reads all rows of a query.
 func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := d.read.QueryContext(ctx, query, args...)
+	stmt, err := d.statements.of(ctx, d.read, query)
+	if err != nil {
+		return nil, d.readFault(ctx, op, err)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
 	}
@@ -37,7 +42,11 @@ func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, e
 
 // one reads the row of a query that gives at most one. Where it gives none, what is the thing that there is not.
 func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
-	v, err := scan(d.read.QueryRowContext(ctx, query, args...))
+	var v T
+	stmt, err := d.statements.of(ctx, d.read, query)
+	if err == nil {
+		v, err = scan(stmt.QueryRowContext(ctx, args...))
+	}
 	switch {
 	case err == nil:
 		return v, nil
@@ -48,6 +57,31 @@ func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) 
 	}
 	var zero T
 	return zero, err
+}
+
+// statements are the queries that were asked before, prepared: to parse one costs more than to answer it.
+type statements struct {
+	mu   sync.Mutex
+	made map[string]*sql.Stmt
+}
+
+// of prepares a query once. The texts of queries are few; if ever they are not, all are prepared anew.
+func (s *statements) of(ctx context.Context, pool *sql.DB, query string) (*sql.Stmt, error) {
+	const most = 200
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.made[query]; st != nil {
+		return st, nil
+	}
+	st, err := pool.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s.made == nil || len(s.made) >= most {
+		s.made = map[string]*sql.Stmt{} // those in use stay good until the pool closes
+	}
+	s.made[query] = st
+	return st, nil
 }
 
 func (d *DB) readFault(ctx context.Context, op string, err error) error {

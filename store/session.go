@@ -167,5 +167,6 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 	if err != nil {
 		return err
 	}
+	d.hub.forget(id)
 	return d.sweepSpills(ctx, op)
 }

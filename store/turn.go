@@ -84,7 +84,7 @@ func (d *DB) DropQueued(ctx context.Context, owner jackline.Owner, id jackline.T
 // queued changes a turn that nothing has begun to answer, and logs the queue as it then stands. It gives the turn,
 // or what it was.
 func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jackline.TurnID, change func(*writer) error) (t jackline.Turn, err error) {
-	var seq int64
+	var logged []jackline.Event
 	find := func(w *writer) (jackline.Turn, error) {
 		return scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
 	}
@@ -117,10 +117,10 @@ func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jac
 		if err := r.write(w); err != nil {
 			return err
 		}
-		seq = r.events[0].Seq
+		logged = r.events
 		return nil
 	}
-	p.after = func() { d.hub.grew(owner, t.Session, seq) }
+	p.after = func() { d.hub.grew(owner, t.Session, logged) }
 	err = d.submit(ctx, p)
 	return t, err
 }

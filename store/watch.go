@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/jackline-ai/jackline"
@@ -85,10 +86,28 @@ type hub struct {
 	watchers map[*Watcher]struct{}
 	last     int64         // the newest Seq that this process committed
 	changed  chan struct{} // cap 1: the first watcher came or the last one went
+
+	// tails are the newest events of sessions that somebody watches, as they were committed: who follows a log need not read
+	// back what has just been written.
+	tails map[jackline.SessionID]tail
 }
 
+// A tail is the end of a session's log, without a gap.
+type tail struct {
+	owner  jackline.Owner
+	events []jackline.Event
+}
+
+const (
+	// tailEvents is how many events of a session are kept for its watchers: several steps, which is as far as one lags that is
+	// worth serving from memory.
+	tailEvents = 64
+	// maxTails bounds the sessions of which they are kept.
+	maxTails = 32
+)
+
 func newHub() *hub {
-	return &hub{watchers: map[*Watcher]struct{}{}, changed: make(chan struct{}, 1)}
+	return &hub{watchers: map[*Watcher]struct{}{}, tails: map[jackline.SessionID]tail{}, changed: make(chan struct{}, 1)}
 }
 
 func (h *hub) add(w *Watcher) {
@@ -108,6 +127,7 @@ func (h *hub) remove(w *Watcher) {
 	}
 	delete(h.watchers, w)
 	if len(h.watchers) == 0 {
+		clear(h.tails)
 		poke(h.changed)
 	}
 }
@@ -118,16 +138,53 @@ func (h *hub) watched() bool {
 	return len(h.watchers) > 0
 }
 
-// grew wakes those whom new events of a session concern.
-func (h *hub) grew(owner jackline.Owner, session jackline.SessionID, seq int64) {
+// grew wakes those whom new events of a session concern, and keeps the events for them.
+func (h *hub) grew(owner jackline.Owner, session jackline.SessionID, events []jackline.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last = max(h.last, seq)
+	h.last = max(h.last, events[len(events)-1].Seq)
+	concerned := false
 	for w := range h.watchers {
 		if w.concerns(owner, session) {
+			concerned = true
 			poke(w.wake)
 		}
 	}
+	if !concerned {
+		delete(h.tails, session) // it would have a gap
+		return
+	}
+	t, ok := h.tails[session]
+	if !ok && len(h.tails) >= maxTails {
+		clear(h.tails)
+	}
+	if n := len(t.events); n > 0 && t.events[n-1].ID+1 != events[0].ID {
+		t.events = nil
+	}
+	t.owner, t.events = owner, append(t.events, events...)
+	if over := len(t.events) - tailEvents; over > tailEvents {
+		t.events = append([]jackline.Event(nil), t.events[over:]...)
+	}
+	h.tails[session] = t
+}
+
+// forget drops what is kept of a session that is gone.
+func (h *hub) forget(session jackline.SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.tails, session)
+}
+
+// since gives the events of a session after an ID from memory, if all of them are there and there is one.
+func (h *hub) since(owner jackline.Owner, session jackline.SessionID, after int64, limit int) []jackline.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tails[session]
+	if len(t.events) == 0 || t.owner != owner || after < t.events[0].ID-1 {
+		return nil
+	}
+	from := min(int(after-t.events[0].ID)+1, len(t.events))
+	return slices.Clone(t.events[from:min(from+limit, len(t.events))])
 }
 
 func (h *hub) show(owner jackline.Owner, e jackline.Event) {
@@ -148,9 +205,11 @@ func (h *hub) show(owner jackline.Owner, e jackline.Event) {
 	}
 }
 
+// wakeAll wakes everybody after another process wrote, or at the end.
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	clear(h.tails)
 	for w := range h.watchers {
 		poke(w.wake)
 	}

@@ -29,6 +29,9 @@ type piece struct {
 	sync  bool   // the transaction that it is in must survive a power cut
 	err   error
 
+	session jackline.SessionID // whose record it is, or ""
+	soon    bool               // nobody waits for it
+
 	state atomic.Int32 // waiting, then taken by the writer or left by its caller
 	done  chan error
 }
@@ -56,8 +59,14 @@ func (q *queue) put(p *piece) bool {
 		return false
 	}
 	q.pieces = append(q.pieces, p)
-	poke(q.wake)
 	return true
+}
+
+// waits reports whether there is something to write.
+func (q *queue) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.pieces) > 0
 }
 
 // take gives what waits, up to a batch, and whether the queue was shut and is now empty.
@@ -105,6 +114,11 @@ func (d *DB) submit(ctx context.Context, p *piece) error {
 	if !d.queue.put(p) {
 		return closedError(p.op)
 	}
+	if p.soon {
+		poke(d.queue.wake)
+		return nil
+	}
+	d.writer.lead()
 	select {
 	case err := <-p.done:
 		return err
@@ -121,8 +135,11 @@ func (d *DB) update(ctx context.Context, op string, run func(*writer) error) err
 	return d.submit(ctx, &piece{op: op, run: run})
 }
 
-// A writer owns the one connection that writes. Everything in it belongs to its goroutine.
+// A writer owns the one connection that writes. Whoever holds it writes: a caller that finds it free does so for itself,
+// and for all that wait, its goroutine writes what comes meanwhile.
 type writer struct {
+	held chan struct{} // cap 1: full while somebody writes. It guards all that follows.
+
 	ctx   context.Context //nolint:containedctx // the writer's own life, not a request's
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -134,6 +151,9 @@ type writer struct {
 	// What the database says, kept as long as nobody else writes.
 	seq   int64 // the newest of the store-wide sequence; 0 is not known
 	heads map[jackline.SessionID]head
+
+	// broken are the sessions of which a record was lost that nobody waited for, until somebody hears of it.
+	broken map[jackline.SessionID]error
 }
 
 // A head is what the writer knows of a session: where its log and its history end.
@@ -148,29 +168,57 @@ type head struct {
 // maxHeads bounds what the writer remembers.
 const maxHeads = 1000
 
+// lead writes what waits if nobody is writing. A caller that is alone needs no other goroutine to write for it: to wake one
+// and to be woken costs as much as the writing.
+func (w *writer) lead() {
+	select {
+	case w.held <- struct{}{}:
+	default:
+		poke(w.queue.wake)
+		return
+	}
+	batch, _ := w.queue.take()
+	w.write(batch)
+	<-w.held
+	if w.queue.waits() {
+		poke(w.queue.wake)
+	}
+}
+
+// drain writes until nothing waits, and reports whether nothing more will come.
+func (w *writer) drain() (over bool) {
+	w.held <- struct{}{}
+	defer func() { <-w.held }()
+	for {
+		batch, over := w.queue.take()
+		if len(batch) == 0 {
+			return over
+		}
+		w.write(batch)
+	}
+}
+
 // loop writes until the queue is shut and empty.
 func (w *writer) loop() {
 	defer w.end()
-	_ = w.look()
+	look := func() {
+		w.held <- struct{}{}
+		defer func() { <-w.held }()
+		_ = w.look()
+	}
+	look()
 	var ticker *time.Ticker // while anybody watches
 	var tick <-chan time.Time
 	for {
 		select {
 		case <-w.queue.wake:
-			for {
-				batch, over := w.queue.take()
-				if over {
-					return
-				}
-				if len(batch) == 0 {
-					break
-				}
-				w.write(batch)
+			if w.drain() {
+				return
 			}
 		case <-w.hub.changed:
 			switch watched := w.hub.watched(); {
 			case watched && ticker == nil:
-				_ = w.look() // what another process wrote since the last look
+				look() // what another process wrote since the last look
 				ticker = time.NewTicker(pollEvery)
 				tick = ticker.C
 			case !watched && ticker != nil:
@@ -178,12 +226,14 @@ func (w *writer) loop() {
 				ticker, tick = nil, nil
 			}
 		case <-tick:
-			_ = w.look()
+			look()
 		}
 	}
 }
 
 func (w *writer) end() {
+	w.held <- struct{}{}
+	defer func() { <-w.held }()
 	for _, s := range w.stmts {
 		_ = s.Close()
 	}
@@ -246,6 +296,9 @@ func (w *writer) nextSeq() (int64, error) {
 
 // write commits a batch and tells each caller what became of its piece.
 func (w *writer) write(batch []*piece) {
+	if len(batch) == 0 {
+		return
+	}
 	synced := slices.ContainsFunc(batch, func(p *piece) bool { return p.sync })
 	live, err := w.transact(batch, synced)
 	for _, p := range live {
@@ -254,6 +307,13 @@ func (w *writer) write(batch []*piece) {
 		}
 		if p.err == nil && p.after != nil {
 			p.after()
+		}
+		switch {
+		case p.err == nil:
+		case p.soon:
+			w.broken[p.session] = p.err
+		case p.session != "":
+			delete(w.broken, p.session) // this caller has heard of it
 		}
 		p.done <- fault(p.op, p.err)
 	}
@@ -307,6 +367,9 @@ func (w *writer) runAll(live []*piece) error {
 			return err
 		}
 		if p.err = p.run(w); p.err != nil {
+			if p.soon {
+				w.broken[p.session] = p.err // what follows it may be in this batch
+			}
 			if _, err := w.exec(sqlUndo); err != nil {
 				return p.err // the error has ended the transaction
 			}

@@ -85,8 +85,9 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	}
 	d.Labels.Private = e.secret && text != ""
 	had := r.Who.Session.Labels
-	if grown := (jackline.Labels{Tainted: had.Tainted || d.Labels.Tainted, Private: had.Private || d.Labels.Private}); grown != had {
-		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: grown, Why: c.Title}))
+	now := grown(had, d.Labels)
+	if now != had {
+		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: now, Why: c.Title}))
 	}
 	rec := jackline.Record{
 		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: e.out.State, Sync: c.Acts && e.outcome == jackline.OK,
@@ -96,10 +97,18 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 		spent.State = jackline.Used
 		rec.Approvals, rec.From = []jackline.Approval{spent}, jackline.Approved
 	}
+	// A read that brought nothing but its text may be done again after a crash, so the turn need not wait for the disk. What changes
+	// what the session may do is on record before anybody reads the text.
+	rec.Soon = !c.Acts && c.Outcome == jackline.OK && e.used == nil && e.out.State == nil && len(e.out.Found) == 0 && now == had
 	if _, err := g.Log.Append(ctx, o, rec); err != nil {
 		return Done{Call: r.Call}, err
 	}
 	return d, nil
+}
+
+// grown are labels with more added.
+func grown(had, more jackline.Labels) jackline.Labels {
+	return jackline.Labels{Tainted: had.Tainted || more.Tainted, Private: had.Private || more.Private}
 }
 
 // most is what is kept of a text, as valid UTF-8, and how many characters at its end are not.
