@@ -52,6 +52,9 @@ var ours = law{
 		"redact":    1,
 		"egress":    1,
 
+		// The way to an engine, which every adapter takes.
+		"model/engine": 1,
+
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":         2,
 		"mcp":             2,

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/script"
@@ -38,7 +39,7 @@ func connect(t *testing.T, s *script.Script, d modeltest.Dialect, native bool) s
 	if len(d.Models) > 0 {
 		name = d.Models[0]
 	}
-	m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: name, Key: openai.Key(d.Key), Native: native, Retry: openai.Retry{Tries: 1}})
+	m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: name, Key: engine.Key(d.Key), Native: native, Retry: engine.Retry{Tries: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
 // Ways in which an answer ends early.
 var (
-	errGone     = errors.New("the reader has gone") // it broke out of the loop
 	errEnough   = errors.New("calls enough")
 	errFiltered = errors.New("stopped by a content filter")
 )
@@ -57,7 +57,7 @@ func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer
 // take reads one event.
 func (a *answer) take(ev event) error {
 	if a.first == nil {
-		a.first = slices.Clone(ev.data[:min(len(ev.data), maxExcerpt)])
+		a.first = slices.Clone(ev.data[:min(len(ev.data), engine.MaxExcerpt)])
 	}
 	var p packet
 	var mismatch *json.UnmarshalTypeError
@@ -69,7 +69,7 @@ func (a *answer) take(ev event) error {
 		return fmt.Errorf("%w: %w", errNoStream, err)
 	}
 	if body := p.fails(ev.kind, ev.data); body != nil {
-		return &brokenOff{body: slices.Clone(body[:min(len(body), maxRefusal)])}
+		return &brokenOff{body: slices.Clone(body[:min(len(body), engine.MaxRefusal)])}
 	}
 	a.usage = p.count(a.usage)
 	a.heard = a.heard || len(p.Choices) > 0 || p.Usage != nil
@@ -118,16 +118,16 @@ func (a *answer) say(d delta) error {
 	for _, f := range d.ToolCalls {
 		a.size += len(f.Function.Arguments.text) + len(f.Function.Name)
 	}
-	if a.size > maxText {
-		return fmt.Errorf("%w: an answer of over %d bytes", errTooMuch, maxText)
+	if a.size > engine.MaxText {
+		return fmt.Errorf("%w: an answer of over %d bytes", engine.ErrTooMuch, engine.MaxText)
 	}
 	if thought != "" && !a.yield(model.Chunk{Thought: thought}) {
-		return errGone
+		return engine.ErrGone
 	}
 	if text != "" {
 		a.spoken = true
 		if !a.yield(model.Chunk{Text: text}) {
-			return errGone
+			return engine.ErrGone
 		}
 	}
 	for i, f := range d.ToolCalls {
@@ -141,7 +141,7 @@ func (a *answer) say(d delta) error {
 // end hands out what is left: calls, the news that one could not be read, tokens and the reason for the end.
 func (a *answer) end(f model.Finish) error {
 	if !a.calls.flush(true) {
-		return errGone
+		return engine.ErrGone
 	}
 	switch {
 	case a.calls.given > 0 && f == model.Stop:
@@ -150,10 +150,10 @@ func (a *answer) end(f model.Finish) error {
 		a.calls.garbled = true // it wanted to call something, and nothing came through
 	}
 	if a.calls.garbled && a.calls.given == 0 && !a.yield(model.Chunk{Garbled: model.Unreadable}) {
-		return errGone
+		return engine.ErrGone
 	}
 	if !a.yield(model.Chunk{Usage: a.usage, Finish: f}) {
-		return errGone
+		return engine.ErrGone
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
 // A draft is a call that is being written.
@@ -65,7 +66,7 @@ type desk struct {
 	garbled  bool // arguments that could not be read
 }
 
-// add takes the i-th fragment of a delta. It fails with errGone when the reader has gone, and with errEnough instead of
+// add takes the i-th fragment of a delta. It fails with [engine.ErrGone] when the reader has gone, and with errEnough instead of
 // beginning a call more than the limit.
 func (k *desk) add(i int, f fragment) error {
 	index := i
@@ -77,19 +78,19 @@ func (k *desk) add(i int, f fragment) error {
 		return nil
 	}
 	if d == nil {
-		if k.began == maxCalls {
+		if k.began == engine.MaxCalls {
 			return errEnough
 		}
 		k.began++
 		d = &draft{index: index, id: f.ID}
 		k.drafts = append(k.drafts, d)
 		if !k.flush(false) {
-			return errGone
+			return engine.ErrGone
 		}
 	}
 	k.write(d, f)
 	if !k.show(d) {
-		return errGone
+		return engine.ErrGone
 	}
 	return nil
 }

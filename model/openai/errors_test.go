@@ -13,6 +13,7 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -115,10 +116,10 @@ func TestRefusals(t *testing.T) {
 			if kind != tt.kind || say != tt.say {
 				t.Errorf("%s\n got %s: %s\nwant %s: %s", err, kind, say, tt.kind, tt.say)
 			}
-			if got, want := openai.NoTools(err), strings.HasSuffix(tt.name, "tools"); got != want {
+			if got, want := engine.NoTools(err), strings.HasSuffix(tt.name, "tools"); got != want {
 				t.Errorf("NoTools is %v", got)
 			}
-			if _, _, got := openai.TooLong(err); got != strings.HasSuffix(tt.name, "window") && tt.status != 413 {
+			if _, _, got := engine.TooLong(err); got != strings.HasSuffix(tt.name, "window") && tt.status != 413 {
 				t.Errorf("TooLong is %v", got)
 			}
 			if len(err.Error()) > 900 {
@@ -131,11 +132,11 @@ func TestRefusals(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	m := client(t, openai.Options{Retry: once}, answer(400, `{"error":{"message":"request (5000 tokens) exceeds the available context size (4096 tokens)"}}`))
 	_, _, err := fail(t, m, request())
-	prompt, window, ok := openai.TooLong(fmt.Errorf("wrapped: %w", err))
+	prompt, window, ok := engine.TooLong(fmt.Errorf("wrapped: %w", err))
 	if prompt != 5000 || window != 4096 || !ok {
 		t.Error(prompt, window, ok)
 	}
-	if openai.NoTools(err) {
+	if engine.NoTools(err) {
 		t.Error("no tools?")
 	}
 }
@@ -312,7 +313,7 @@ func TestNew(t *testing.T) {
 	if got := m.String(); got != "openai: m at https://Example.com/api" {
 		t.Error(got)
 	}
-	if got := m.Info(); got != (model.Info{Name: "m", Window: openai.DefaultWindow, Assumed: true, Native: true}) {
+	if got := m.Info(); got != (model.Info{Name: "m", Window: engine.DefaultWindow, Assumed: true, Native: true}) {
 		t.Errorf("%+v", got)
 	}
 	m, err = openai.New(openai.Options{BaseURL: "http://x", Window: 4096})

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
-// Ways in which a body can be no stream of events.
-var (
-	errTooMuch  = errors.New("more than this reads")
-	errNoStream = errors.New("not a stream of events")
-)
+var errNoStream = errors.New("not a stream of events")
 
 // An event is one JSON value of an answer.
 type event struct {
@@ -36,7 +34,7 @@ type events struct {
 const readerSize = 32 << 10
 
 func newEvents(body io.Reader) *events {
-	return &events{r: bufio.NewReaderSize(&capped{r: body, left: maxBody}, readerSize)}
+	return &events{r: bufio.NewReaderSize(body, readerSize)}
 }
 
 // next gives the next event; io.EOF at the end of the body or at the marker [DONE].
@@ -120,8 +118,8 @@ func (e *events) readLine() ([]byte, error) {
 		}
 		e.line = append(e.line, part...)
 		switch {
-		case len(e.line) > maxLine:
-			return nil, fmt.Errorf("%w: a line of over %d bytes", errTooMuch, maxLine)
+		case len(e.line) > engine.MaxLine:
+			return nil, fmt.Errorf("%w: a line of over %d bytes", engine.ErrTooMuch, engine.MaxLine)
 		case err == nil, err == io.EOF && len(e.line) > 0:
 			return trimEnd(e.line), nil
 		case err == io.EOF && len(e.held) > 0:
@@ -174,8 +172,8 @@ func (e *events) data(value []byte) (event, bool, error) {
 			return event{e.kind, value}, true, nil
 		}
 	}
-	if len(e.held)+len(value) > maxLine {
-		return event{}, false, fmt.Errorf("%w: an event of over %d bytes", errTooMuch, maxLine)
+	if len(e.held)+len(value) > engine.MaxLine {
+		return event{}, false, fmt.Errorf("%w: an event of over %d bytes", engine.ErrTooMuch, engine.MaxLine)
 	}
 	e.held = append(append(e.held, value...), '\n')
 	if value = bytes.TrimSpace(e.held); json.Valid(value) {
@@ -184,20 +182,4 @@ func (e *events) data(value []byte) (event, bool, error) {
 		return event{e.kind, held}, true, nil
 	}
 	return event{}, false, nil
-}
-
-// capped ends with an error, not with an end of file, when more than left bytes come.
-type capped struct {
-	r    io.Reader
-	left int64
-}
-
-// Read reads as long as there is something left of the limit.
-func (c *capped) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, fmt.Errorf("%w: over %d bytes", errTooMuch, int64(maxBody))
-	}
-	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
-	c.left -= int64(n)
-	return n, err
 }

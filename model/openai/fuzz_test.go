@@ -145,25 +145,6 @@ func run(b *testing.B, body string, chunks int) {
 	}
 }
 
-func TestStrictArgs(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, 31) + "{}" + strings.Repeat("}", 31)
-	good := map[string]string{
-		` {"b": 1.50, "a": [1e3, "<&>"], "b": 2 } `: `{"a":[1e3,"<&>"],"b":2}`,
-		"{}": "{}", deep: deep,
-		`{"n": 12345678901234567890}`: `{"n":12345678901234567890}`,
-	}
-	for text, want := range good {
-		if got, cut, ok := openai.StrictArgs(text); string(got) != want || cut || !ok {
-			t.Errorf("%s became %s", text, got)
-		}
-	}
-	for _, text := range []string{"", "null", "[]", "1", `"{}"`, "{", "{}}", "{} {}", "{'a':1}", `{"a":` + deep + "}"} {
-		if got, _, ok := openai.StrictArgs(text); ok {
-			t.Errorf("%s became %s", text, got)
-		}
-	}
-}
-
 // The hook for a tolerant reader gets what the model wrote, and may say that a call was cut off.
 func TestReadArgs(t *testing.T) {
 	var got []string

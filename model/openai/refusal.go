@@ -1,313 +1,40 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
-	"regexp"
-	"strconv"
-	"strings"
-	"time"
-
-	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
-// A refusal is an answer that is an error, as status of the whole response or as an object within a stream.
-type refusal struct {
-	status int // 0 within a stream that does not say
-	header http.Header
-	body   []byte
-	sent   quirks // what the request was already written without
-	tools  bool   // the request offered tools
-}
-
-var errNoTools = errors.New("no tools here")
-
-// NoTools reports whether err says that this model or engine takes no tools: the same question can be asked in
-// text mode.
-func NoTools(err error) bool { return errors.Is(err, errNoTools) }
-
-// tooLong is in the chain of errors about prompts that do not fit.
-type tooLong struct {
-	prompt, window int // tokens; 0 where the engine did not say
-	cause          error
-}
-
-// Error is what the engine said.
-func (e *tooLong) Error() string { return e.cause.Error() }
-
-// Unwrap gives the cause.
-func (e *tooLong) Unwrap() error { return e.cause }
-
-// TooLong reports whether err says that the request does not fit the model's window, and the numbers of tokens that the
-// engine gave: 0 for those it did not give.
-func TooLong(err error) (prompt, window int, ok bool) {
-	var e *tooLong
-	if !errors.As(err, &e) {
-		return 0, 0, false
-	}
-	return e.prompt, e.window, true
-}
-
-// A problem is what was found in the body of a refusal.
-type problem struct {
-	text   string // all that it says, in lower case; nothing of a page
-	page   bool   // it is a web page
-	status int    // its own idea of a status, or 0
-	prompt int    // numbers of tokens that llama.cpp gives
-	window int
-}
-
-// readProblem looks for an error in the shapes that servers give it: {"error": {…}} or {"error": "…"}, {"message"},
-// {"detail"}, a list of one of these, or plain text.
-func readProblem(body []byte) problem {
-	var p problem
-	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
-		return problem{page: true}
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-		body = list[0]
-	}
-	type fields struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-		Type    string          `json:"type"`
-		Param   string          `json:"param"`
-		Code    json.RawMessage `json:"code"`
-		Status  json.RawMessage `json:"status"`
-		Prompt  int             `json:"n_prompt_tokens"`
-		Window  int             `json:"n_ctx"`
-	}
-	var said []string
-	raw := json.RawMessage(body)
-	for range maxWrapped {
-		if len(raw) == 0 {
-			break
-		}
-		var f fields
-		// A field of another type than expected is left out, the others are read all the same.
-		var mismatch *json.UnmarshalTypeError
-		if err := json.Unmarshal(raw, &f); err != nil && !errors.As(err, &mismatch) {
-			said = append(said, string(raw))
-			break
-		}
-		said = append(said, loose(f.Message), loose(f.Detail), f.Type, f.Param, loose(f.Code))
-		for _, code := range []json.RawMessage{f.Code, f.Status} {
-			if n, err := strconv.Atoi(loose(code)); err == nil && n >= 400 && n <= 599 && p.status == 0 {
-				p.status = n
-			}
-		}
-		p.prompt, p.window = max(p.prompt, f.Prompt), max(p.window, f.Window)
-		raw = f.Error
-		if len(raw) > 0 && raw[0] != '{' {
-			said = append(said, loose(raw))
-			break
-		}
-	}
-	p.text = strings.ToLower(strings.Join(said, " "))
-	return p
-}
-
-// loose is a JSON value as text: a string without its quotes, anything else as it is.
-func loose(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// says reports whether p holds one of the phrases. A phrase may be several words joined by "*", which must all be there.
-func (p problem) says(phrases ...string) bool {
-	for _, phrase := range phrases {
-		all := true
-		for part := range strings.SplitSeq(phrase, "*") {
-			all = all && strings.Contains(p.text, part)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
-}
-
-// What engines say, learned from their documents and from reports of their users.
-func (p problem) isTooLong() bool {
-	return p.says("exceed_context_size", "context_length_exceeded", "maximum context length", "context length*exceed",
-		"available context size", "context length is only", "exceed context window", "context window*exceed", "context length of only",
-		"n_keep*n_ctx", "prompt is too long", "prompt too long", "too large for model*context",
-		"input token count*exceeds the maximum", "input tokens exceed", "reduce the length of the messages", "context the overflows",
-		"greater than the context length", "longer than the model's context")
-}
-
-func (p problem) isNoTools() bool {
-	return p.says("does not support tools", "not support tool", "tools param requires --jinja", "unsupported param: tools",
-		"enable-auto-tool-choice", "support tool use", "tool calling is not supported", "tool use is not supported",
-		"tools is not supported", "tools are not supported", "function calling is not supported", "does not support function")
-}
-
-func (p problem) isNoModel(status int) bool {
-	return p.says("model_not_found", "model_not_available", "not a valid model", "invalid model", "no models loaded",
-		"no model loaded", "unknown model", "unknown_model", "no endpoints found for") ||
-		namedModel.MatchString(p.text) || status == http.StatusNotFound && p.says("model")
-}
-
-// isNoAPI is how LM Studio says, with status 200, that the path is wrong.
-func (p problem) isNoAPI() bool { return p.says("unexpected endpoint", "unknown endpoint") }
-
-// quirk is the part of the request that the engine does not take.
-func (p problem) quirk() quirks {
+// quirkOf is the part of the request that the engine does not take, or 0.
+func quirkOf(p engine.Problem) quirks {
 	switch {
-	case p.says("stream_options", "include_usage"):
+	case p.Says("stream_options", "include_usage"):
 		return noStreamOptions
-	case p.says("max_completion_tokens*instead", "max_tokens*not supported", "max_tokens*unsupported"):
+	case p.Says("max_completion_tokens*instead", "max_tokens*not supported", "max_tokens*unsupported"):
 		return newMaxTokens
-	case p.says("roles must alternate", "must alternate between"):
+	case p.Says("roles must alternate", "must alternate between"):
 		return mustAlternate
-	case p.says("tool_choice"):
+	case p.Says("tool_choice"):
 		return noToolChoice
-	case p.says("system role not supported", "system role is not supported", "does not support system",
+	case p.Says("system role not supported", "system role is not supported", "does not support system",
 		"system messages are not supported", "only user and assistant roles"):
 		return noSystem
 	}
 	return 0
 }
 
-// refused says what a refusal means.
-func (m *Model) refused(op string, r refusal) *trouble {
-	p := readProblem(r.body)
-	status := r.status
-	if status == 0 {
-		status = p.status
-	}
-	cause := fmt.Errorf("status %d: %w", status, m.excerpt(r.body))
-	say := func(again again, k jackline.Kind, format string, a ...any) *trouble {
-		return &trouble{again: again, err: jackline.E(op, k, cause, format, a...)}
-	}
-	name := m.info.Name
-	switch {
-	case status == http.StatusForbidden && p.page:
-		return &trouble{err: m.strange(op, r.body)}
-	case status == http.StatusUnauthorized || status == http.StatusForbidden && !p.isTooLong():
-		if m.key == "" {
-			return say(never, jackline.Forbidden,
-				"The engine at %s wants a key: name the environment variable that holds it with --api-key-env.", m.address())
-		}
-		return say(never, jackline.Forbidden,
-			"The engine at %s does not accept the key it was given: check the variable that --api-key-env names.", m.address())
-	case p.isTooLong() || status == http.StatusRequestEntityTooLarge:
-		prompt, window := p.numbers()
-		cause = &tooLong{prompt: prompt, window: window, cause: cause}
-		return say(never, jackline.Invalid, "%s", sayTooLong(name, prompt, window))
-	case r.tools && p.isNoTools():
-		cause = fmt.Errorf("%w: %w", errNoTools, cause)
-		return say(never, jackline.Invalid, "%s takes no tools at %s. It can still be asked in text mode.", name, m.address())
-	case p.isNoModel(status):
-		t := say(never, jackline.NoModel, "The engine at %s has no model %q.", m.address(), name)
-		t.lost = true
+// refused says what a refusal of a request means that was written without the quirks of sent. What it teaches is written
+// down, and the request sent again: that has an end, because each time something new is learned.
+func (m *Model) refused(r engine.Refusal, sent quirks) *engine.Trouble {
+	p := engine.ReadProblem(r.Body)
+	if t := m.client.Meant(opStream, r, p); t != nil {
 		return t
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || p.isNoAPI():
-		return say(never, jackline.Unavailable, "There is no Chat Completions API at %s.%s", m.address(), m.tryV1())
-	case status == http.StatusPaymentRequired || p.says("insufficient_quota", "exceeded your current quota", "credit balance"):
-		return say(never, jackline.Forbidden, "The account that this key belongs to at %s has no credit left.", m.address())
 	}
 	// Templates of models fail with any status.
-	if q := p.quirk(); q&^r.sent != 0 && (status < 500 || q&(noSystem|mustAlternate) != 0) {
-		t := say(never, jackline.Invalid, "The engine at %s refuses the request (status %d).", m.address(), status)
-		t.learn = q
+	if q := quirkOf(p); q&^sent != 0 && (p.Status(r) < 500 || q&(noSystem|mustAlternate) != 0) {
+		m.learned.Or(uint32(q))
+		t := m.client.NotTaken(opStream, r, p)
+		t.Again = engine.AtOnce
 		return t
 	}
-	return m.failing(status, p, r, say)
-}
-
-// failing is for refusals that speak of the server's state rather than of the request.
-func (m *Model) failing(status int, p problem, r refusal,
-	say func(again, jackline.Kind, string, ...any) *trouble) *trouble {
-	after := retryAfterOf(r.header, time.Now())
-	switch {
-	case status == http.StatusTooManyRequests:
-		when := "later"
-		if after > 0 {
-			when = "in " + inWords(after)
-		}
-		t := say(busy, jackline.Unavailable, "The engine at %s limits how often it may be asked: try again %s.", m.address(), when)
-		t.after = after
-		return t
-	case status == http.StatusServiceUnavailable && p.says("loading model", "model is loading", "loading the model"):
-		return say(loading, jackline.Unavailable,
-			"The engine at %s is still loading its model: try again in a moment.", m.address())
-	case p.says("more system memory", "out of memory", "insufficient memory", "failed to allocate"):
-		return say(never, jackline.Unavailable,
-			"The machine at %s has too little memory for %s: take a smaller model or a smaller window.",
-			m.address(), m.info.Name)
-	case status == http.StatusNotImplemented:
-		return say(never, jackline.Unavailable, "The engine at %s does not know how to do this (status %d).", m.address(), status)
-	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
-		return say(busy, jackline.Timeout, "The engine at %s took too long (status %d). Try again.", m.address(), status)
-	case status == 0:
-		return say(busy, jackline.Unavailable,
-			"The engine at %s broke off its answer with an error. Its own log says why.", m.address())
-	case status >= http.StatusInternalServerError:
-		t := say(busy, jackline.Unavailable, "The engine at %s failed (status %d). Its own log says why.", m.address(), status)
-		t.after = after
-		return t
-	case p.says("client sent an http request to an https server", "plain http request was sent to https"):
-		return say(never, jackline.Unavailable, "The engine at %s speaks https: write https:// in --base-url.", m.address())
-	case status < http.StatusBadRequest:
-		return say(never, jackline.Unavailable,
-			"What %s answers (status %d) is no answer of a Chat Completions server. Check --base-url.", m.address(), status)
-	}
-	return say(never, jackline.Invalid,
-		"The engine at %s refuses the request (status %d). Jackline's log says what it answered.", m.address(), status)
-}
-
-func (m *Model) tryV1() string {
-	if strings.HasSuffix(m.base.Path, "/v1") {
-		return " Check --base-url."
-	}
-	return " Try " + strings.TrimRight(m.address(), "/") + "/v1 as --base-url."
-}
-
-var (
-	namedModel = regexp.MustCompile("\\bmodel ['\"`]?[^ ]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist|not exist)")
-
-	windowNumber = regexp.MustCompile(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|` +
-		`context window of|n_ctx: ?|tokens > |configured limit of|maximum number of tokens allowed \(|for model with) ?([0-9][0-9,]*)`)
-	promptNumber = regexp.MustCompile(`(?:you requested|resulted in|passed|request \(|n_keep: ?|prompt is too long:|keep the first|` +
-		`requested tokens \(|input token count \(|prompt contains|request has|your prompt contains(?: at least)?) ?([0-9][0-9,]*)`)
-)
-
-// numbers are the tokens of the prompt and of the window, as far as the text gives them.
-func (p problem) numbers() (prompt, window int) {
-	find := func(known int, re *regexp.Regexp) int {
-		if known > 0 {
-			return known
-		}
-		if found := re.FindStringSubmatch(p.text); found != nil {
-			n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
-			if err == nil {
-				return n
-			}
-		}
-		return 0
-	}
-	return find(p.prompt, promptNumber), find(p.window, windowNumber)
-}
-
-func sayTooLong(name string, prompt, window int) string {
-	const help = " Load it with a larger context, or start a new session."
-	switch {
-	case prompt > 0 && prompt < window:
-		return fmt.Sprintf("The request takes %d tokens of the %d that %s is loaded with: too few are left for the answer.",
-			prompt, window, name) + help
-	case prompt > 0 && window > 0:
-		return fmt.Sprintf("The request takes %d tokens, but %s is loaded with room for %d.", prompt, name, window) + help
-	case window > 0:
-		return fmt.Sprintf("The request is too long for %s, which is loaded with room for %d tokens.", name, window) + help
-	}
-	return fmt.Sprintf("The request is too long for the window that %s is loaded with.", name) + help
+	return m.client.Failing(opStream, r, p)
 }

@@ -12,12 +12,13 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var once = openai.Retry{Tries: 1}
+var once = engine.Retry{Tries: 1}
 
 // client makes a Model for a server that handle answers.
 func client(t *testing.T, o openai.Options, handle http.HandlerFunc) *openai.Model {

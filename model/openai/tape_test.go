@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/script"
@@ -88,7 +89,7 @@ func testTape(t *testing.T, family string, d modeltest.Dialect) {
 	}
 	tape := modeltest.Tape(t, filepath.Join("testdata", family+".http"), *record, live)
 	open := func(native bool) *openai.Model {
-		m, err := openai.New(openai.Options{BaseURL: base, Model: name, Key: openai.Key(d.Key), Native: native, Transport: tape, Retry: once})
+		m, err := openai.New(openai.Options{BaseURL: base, Model: name, Key: engine.Key(d.Key), Native: native, Transport: tape, Retry: once})
 		if err != nil {
 			t.Fatal(err)
 		}

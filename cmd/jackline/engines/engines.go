@@ -18,6 +18,7 @@ import (
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
@@ -117,7 +118,7 @@ func (e *Engines) make(name string) (turn.Models, error) {
 		BaseURL: e.o.BaseURL, Model: name, Window: window, Assumed: window == 0, ReadArgs: readArgs,
 	}
 	if v := e.o.KeyEnv; v != "" {
-		o.Key = openai.Key(e.o.Env(v))
+		o.Key = engine.Key(e.o.Env(v))
 		if o.Key == "" {
 			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "The environment variable %s, which should hold the engine's key, is not set.", v)
 		}
@@ -206,7 +207,7 @@ func (e *Engines) onlyModel(ctx context.Context) (string, error) {
 	}
 	o := openai.Options{BaseURL: e.o.BaseURL}
 	if v := e.o.KeyEnv; v != "" {
-		o.Key = openai.Key(e.o.Env(v))
+		o.Key = engine.Key(e.o.Env(v))
 	}
 	m, err := openai.New(o)
 	if err != nil {
@@ -285,7 +286,7 @@ func (e *either) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ch
 		if !e.plain.Load() {
 			again := false
 			for c, err := range e.native.Stream(ctx, r) {
-				if err != nil && openai.NoTools(err) {
+				if err != nil && engine.NoTools(err) {
 					again = true
 					break
 				}

@@ -1,4 +1,4 @@
-package openai
+package engine
 
 import (
 	"bytes"
@@ -81,12 +81,12 @@ func newTransport(o origin) *http.Transport {
 }
 
 // send sends one request to a path below the base URL.
-func (m *Model) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
 		r = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, m.base.JoinPath(path).String(), r)
+	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), r)
 	if err != nil {
 		return nil, err
 	}
@@ -95,15 +95,19 @@ func (m *Model) send(ctx context.Context, method, path string, body []byte) (*ht
 	h.Set("Accept", "application/json")
 	if body != nil {
 		h.Set("Content-Type", "application/json")
-		h.Set("Accept", "text/event-stream, application/json")
+		h.Set("Accept", c.o.Accept)
 	}
-	if m.key != "" {
-		h.Set("Authorization", "Bearer "+string(m.key))
+	switch {
+	case c.o.Key == "":
+	case c.o.KeyHeader != "":
+		h.Set(c.o.KeyHeader, string(c.o.Key))
+	default:
+		h.Set("Authorization", "Bearer "+string(c.o.Key))
 	}
-	for name, values := range m.extra {
+	for name, values := range c.o.Headers {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
-	resp, err := m.client.Do(req)
+	resp, err := c.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +140,3 @@ func (u *unpacked) Close() error { return u.packed.Close() }
 
 // closeBody ends a response. What closing says is of no use to anybody: all that was wanted has been read.
 func closeBody(resp *http.Response) { _ = resp.Body.Close() }
-
-// readBody reads a body of which no more than limit bytes are wanted.
-func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(resp.Body, limit))
-}

@@ -1,4 +1,4 @@
-package openai
+package engine
 
 import (
 	"bytes"
@@ -7,7 +7,10 @@ import (
 	"strings"
 )
 
-// StrictArgs reads text as one JSON object and writes it compactly, keys in order, numbers as they were.
+// maxDepth is how deep arguments may be nested.
+const maxDepth = 32
+
+// StrictArgs reads the arguments of a call as one JSON object and writes it compactly, keys in order, numbers as they were.
 // It repairs nothing, so cut is always false. Of a key that comes twice the last counts.
 func StrictArgs(text string) (canonical json.RawMessage, cut bool, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
