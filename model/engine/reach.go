@@ -81,14 +81,18 @@ func newTransport(o origin) *http.Transport {
 }
 
 // send sends one request to a path below the base URL.
-func (c *Client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	var r io.Reader
-	if body != nil {
-		r = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), r)
+func (c *Client) send(ctx context.Context, method, path string, body [][]byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), nil)
 	if err != nil {
 		return nil, err
+	}
+	if body != nil {
+		// The transport may need the body a second time, for a connection that turned out to be dead.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(parts(body)), nil }
+		req.Body, _ = req.GetBody()
+		for _, part := range body {
+			req.ContentLength += int64(len(part))
+		}
 	}
 	h := req.Header
 	h.Set("User-Agent", "jackline")
@@ -115,6 +119,18 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 		resp.Body = &unpacked{packed: resp.Body}
 	}
 	return resp, nil
+}
+
+// parts reads one part after the other.
+func parts(body [][]byte) io.Reader {
+	if len(body) == 1 {
+		return bytes.NewReader(body[0])
+	}
+	readers := make([]io.Reader, len(body))
+	for i, part := range body {
+		readers[i] = bytes.NewReader(part)
+	}
+	return io.MultiReader(readers...)
 }
 
 // unpacked is a body that came gzipped. It reads the header of the format late, with the first bytes.

@@ -27,9 +27,9 @@ type Reply struct {
 	silent func() bool  // the watch has ended the request
 }
 
-// Ask sends body to a path below the base URL and lets read have the reply, whatever its status. The connection is
+// Ask sends a body, in parts, to a path below the base URL and lets read have the reply, whatever its status. The connection is
 // closed, or free again, when Ask returns.
-func (c *Client) Ask(parent context.Context, op, path string, body []byte, read func(*Reply) *Trouble) *Trouble {
+func (c *Client) Ask(parent context.Context, op, path string, body [][]byte, read func(*Reply) *Trouble) *Trouble {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	timer := time.AfterFunc(c.o.FirstByte, func() { cancel(errSilent) })
@@ -128,7 +128,11 @@ func (c *Client) Fetch(ctx context.Context, op, method, path string, body []byte
 }
 
 func (c *Client) fetch(ctx context.Context, op, method, path string, body []byte, limit int64) ([]byte, *Trouble) {
-	resp, err := c.send(ctx, method, path, body)
+	var parts [][]byte
+	if body != nil {
+		parts = [][]byte{body}
+	}
+	resp, err := c.send(ctx, method, path, parts)
 	if err != nil {
 		return nil, c.unreachable(op, err)
 	}

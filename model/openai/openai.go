@@ -76,6 +76,7 @@ type Model struct {
 	info     model.Info
 	readArgs func(string) (json.RawMessage, bool, bool)
 	learned  atomic.Uint32 // what the engine was found not to take, a set of quirks
+	drafts   model.Drafts[body]
 }
 
 // New makes a client. It connects to nothing. A base URL that cannot be used is invalid.

@@ -24,22 +24,20 @@ const (
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
-// nothing behind it: a request that repeats another and adds to it begins with the same bytes.
-func (m *Model) write(r model.Request, q quirks) []byte {
-	w := writer{b: make([]byte, 0, m.Size(r)+1024), native: m.info.Native}
-	w.raw(`{"model":`)
-	w.text(m.info.Name)
-	offered := m.info.Native && len(r.Tools) > 0
-	if offered {
-		w.raw(`,"tools":[`)
-		for i, t := range r.Tools {
-			w.comma(i)
-			w.tool(t)
-		}
-		w.raw(`]`)
+// nothing behind it: a request that repeats another and adds to it begins with the same bytes. They are not even written
+// again: the first part of the body is what stands already, and is only ever appended to, whoever still sends it.
+func (m *Model) write(r model.Request, q quirks) [][]byte {
+	d := m.drafts.Take(r, uint32(q))
+	if d == nil {
+		d = m.begin(r, q)
 	}
-	w.raw(`,"messages":[`)
-	w.messages(r, q)
+	waiting := m.goOn(d, r, q)
+	defer m.drafts.Keep(d)
+
+	w := writer{n: d.State.n}
+	if len(waiting) > 0 {
+		w.message("user", strings.Join(waiting, "\n\n"))
+	}
 	w.raw(`],"stream":true`)
 	if q&noStreamOptions == 0 {
 		w.raw(`,"stream_options":{"include_usage":true}`)
@@ -51,11 +49,82 @@ func (m *Model) write(r model.Request, q quirks) []byte {
 		}
 		w.raw(name + strconv.Itoa(r.MaxTokens))
 	}
-	if offered && r.NoCalls && q&noToolChoice == 0 {
+	if m.info.Native && len(r.Tools) > 0 && r.NoCalls && q&noToolChoice == 0 {
 		w.raw(`,"tool_choice":"none"`)
 	}
 	w.raw(`}`)
-	return w.b
+	return [][]byte{d.State.b, w.b}
+}
+
+// A body is the body of a request as far as it will not change, up to the last message that is whole.
+type body struct {
+	writer
+	lead  string // the system text, where it goes in front of the first user message, which is not written yet
+	head  int    // characters of the system text and the tools
+	chars int    // characters of the messages that are written
+}
+
+// begin writes what stands in front of the messages.
+func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
+	d := m.drafts.Begin(r, uint32(q))
+	w := &d.State
+	w.native, w.head = m.info.Native, m.headSize(r)
+	w.b = make([]byte, 0, w.head+4096)
+	w.raw(`{"model":`)
+	w.text(m.info.Name)
+	if m.info.Native && len(r.Tools) > 0 {
+		w.raw(`,"tools":[`)
+		for i, t := range r.Tools {
+			w.comma(i)
+			w.tool(t)
+		}
+		w.raw(`]`)
+	}
+	w.raw(`,"messages":[`)
+	switch system := joinBlocks(r.System); {
+	case system == "":
+	case q&noSystem != 0:
+		w.lead = system
+	default:
+		w.message("system", system)
+	}
+	return d
+}
+
+// goOn writes the messages of r that are not written yet. It gives the texts that wait: what comes next may have to be joined
+// with them.
+func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []string) {
+	w := &d.State
+	if w.lead != "" {
+		user = append(user, w.lead)
+	}
+	flush := func() {
+		if len(user) > 0 {
+			w.message("user", strings.Join(user, "\n\n"))
+		}
+		user, w.lead = user[:0], ""
+	}
+	for i := d.Written(); i < len(r.Messages); i++ {
+		switch msg := r.Messages[i]; {
+		case msg.Role == model.Assistant:
+			flush()
+			w.assistant(i, msg)
+		case msg.Role == model.Result && w.native && len(w.open) > 0:
+			flush()
+			w.result(msg)
+		default:
+			user = append(user, msg.Text)
+			if q&mustAlternate != 0 {
+				continue
+			}
+			flush()
+		}
+		for _, msg := range r.Messages[d.Written() : i+1] {
+			w.chars += m.messageSize(msg)
+			d.Wrote(msg)
+		}
+	}
+	return user
 }
 
 // A writer appends JSON.
@@ -107,40 +176,6 @@ func schema(t model.Tool) []byte {
 		return []byte(`{"type":"object","properties":{}}`)
 	}
 	return b.Bytes()
-}
-
-func (w *writer) messages(r model.Request, q quirks) {
-	system := joinBlocks(r.System)
-	if system != "" && q&noSystem == 0 {
-		w.message("system", system)
-		system = ""
-	}
-	var user []string // texts of user messages that are not written yet
-	if system != "" {
-		user = append(user, system)
-	}
-	flush := func() {
-		if len(user) > 0 {
-			w.message("user", strings.Join(user, "\n\n"))
-		}
-		user = user[:0]
-	}
-	for i, msg := range r.Messages {
-		switch {
-		case msg.Role == model.Assistant:
-			flush()
-			w.assistant(i, msg)
-		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			flush()
-			w.result(msg)
-		default:
-			user = append(user, msg.Text)
-			if q&mustAlternate == 0 {
-				flush()
-			}
-		}
-	}
-	flush()
 }
 
 func joinBlocks(blocks []string) string {
@@ -256,6 +291,23 @@ func (w *writer) answered(msg model.Message) (id string) {
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
 // not counted. The JSON around messages is left out: engines put marks of their own in its place.
 func (m *Model) Size(r model.Request) int {
+	q := quirks(m.learned.Load())
+	n, from := 0, 0
+	if d := m.drafts.Take(r, uint32(q)); d != nil {
+		m.goOn(d, r, q)
+		n, from = d.State.head+d.State.chars, d.Written()
+		m.drafts.Keep(d)
+	} else {
+		n = m.headSize(r)
+	}
+	for _, msg := range r.Messages[from:] {
+		n += m.messageSize(msg)
+	}
+	return n
+}
+
+// headSize is the part of the size in front of the messages.
+func (m *Model) headSize(r model.Request) int {
 	n := 0
 	for i, b := range r.System {
 		if i > 0 {
@@ -263,22 +315,24 @@ func (m *Model) Size(r model.Request) int {
 		}
 		n += utf8.RuneCountInString(b)
 	}
-	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text)
-		if !m.info.Native {
-			continue
-		}
-		if msg.Role == model.Result {
-			n += utf8.RuneCountInString(msg.Name)
-		}
-		for _, c := range msg.Calls {
-			n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(orEmpty(c.Args))
-		}
-	}
 	if m.info.Native {
 		for _, t := range r.Tools {
 			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(schema(t))
 		}
+	}
+	return n
+}
+
+func (m *Model) messageSize(msg model.Message) int {
+	n := utf8.RuneCountInString(msg.Text)
+	if !m.info.Native {
+		return n
+	}
+	if msg.Role == model.Result {
+		n += utf8.RuneCountInString(msg.Name)
+	}
+	for _, c := range msg.Calls {
+		n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(orEmpty(c.Args))
 	}
 	return n
 }

@@ -1,6 +1,8 @@
 package prompted
 
 import (
+	"hash/fnv"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,26 +42,52 @@ const (
 // joined with a blank line, since many chat templates refuse any conversation in which user
 // and assistant do not take turns. What is written for a message depends on it alone and is only
 // ever appended to, so a longer request begins with all the text of a shorter one.
-func (o Options) render(r model.Request) model.Request {
-	out := model.Request{MaxTokens: r.MaxTokens}
-	if system := o.system(r); system != "" {
-		out.System = []string{system}
+func (w *wrap) render(r model.Request) model.Request {
+	// Tools that are not offered stand in the system message by name.
+	names := fnv.New32a()
+	for _, t := range r.Known {
+		_, _ = names.Write([]byte(t.Name + " ")) // it never fails
 	}
-	for _, m := range r.Messages {
+	d := w.drafts.Take(r, names.Sum32())
+	if d == nil {
+		d = w.drafts.Begin(r, names.Sum32())
+		d.State.system = w.options.system(r)
+	}
+	defer w.drafts.Keep(d)
+	out := model.Request{MaxTokens: r.MaxTokens}
+	if d.State.system != "" {
+		out.System = []string{d.State.system}
+	}
+	had := len(d.State.messages) // these may be in a request that is under way
+	for _, m := range r.Messages[d.Written():] {
+		d.Wrote(m)
 		role, text := m.Role, message(m)
 		if role == model.Result {
 			role = model.User
 		}
-		if text == "" {
+		if text == "" && len(m.Images) == 0 {
 			continue
 		}
-		if n := len(out.Messages); n > 0 && out.Messages[n-1].Role == role {
-			out.Messages[n-1].Text += "\n\n" + text
+		n := len(d.State.messages)
+		if n == 0 || d.State.messages[n-1].Role != role {
+			d.State.messages = append(d.State.messages, model.Message{Role: role, Text: text, Images: m.Images})
 			continue
 		}
-		out.Messages = append(out.Messages, model.Message{Role: role, Text: text})
+		if n == had {
+			d.State.messages, had = slices.Clone(d.State.messages), 0
+		}
+		last := &d.State.messages[n-1]
+		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
+		last.Images = slices.Concat(last.Images, m.Images)
 	}
+	out.Messages = d.State.messages[:len(d.State.messages):len(d.State.messages)]
 	return out
+}
+
+// A written is a conversation as it is written out.
+type written struct {
+	system   string
+	messages []model.Message
 }
 
 // message writes one message.

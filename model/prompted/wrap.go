@@ -45,6 +45,7 @@ func Wrap(m model.Model, o Options) model.Model { return &wrap{inner: m, options
 type wrap struct {
 	inner   model.Model
 	options Options
+	drafts  model.Drafts[written]
 
 	// The catalog of the last request serves the next one with the very same tools: the requests of a turn.
 	mu      sync.Mutex
@@ -60,7 +61,7 @@ func (w *wrap) Info() model.Info {
 }
 
 // Size is that of the request as it is written out for the inner model.
-func (w *wrap) Size(r model.Request) int { return w.inner.Size(w.options.render(r)) }
+func (w *wrap) Size(r model.Request) int { return w.inner.Size(w.render(r)) }
 
 // Stream sends the request as text and reads the answer.
 func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
@@ -68,7 +69,7 @@ func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 		g := w.guard(r)
 		defer g.Close()
 		last := model.Chunk{} // how the answer ended
-		for c, err := range w.inner.Stream(ctx, w.options.render(r)) {
+		for c, err := range w.inner.Stream(ctx, w.render(r)) {
 			switch {
 			case err != nil:
 				yield(c, err)

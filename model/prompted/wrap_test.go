@@ -133,7 +133,7 @@ func TestPrompt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := request
 			r.Tools = test.tools
-			golden(t, test.name, shown(test.o.render(r)))
+			golden(t, test.name, shown((&wrap{options: test.o}).render(r)))
 			n := utf8.RuneCountInString(test.o.Describe(r.Tools, r.Known))
 			t.Logf("%d characters for %d tools", n, len(r.Tools))
 			if n > test.room {
@@ -188,7 +188,7 @@ func TestSignature(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	messages, before := conversation(), ""
 	for n := range len(messages) + 1 {
-		r := Options{}.render(model.Request{System: []string{"p"}, Tools: nine(), Messages: messages[:n], NoCalls: n%2 == 0})
+		r := (&wrap{}).render(model.Request{System: []string{"p"}, Tools: nine(), Messages: messages[:n], NoCalls: n%2 == 0})
 		if r.NoCalls || r.Tools != nil || r.Known != nil {
 			t.Error("the inner model is told about tools")
 		}
