@@ -23,8 +23,7 @@ import (
 //
 // Where Append gives the context's error, nothing was written.
 //
-// With Soon the record is written in the order of the calls, but Append does not wait for it, and the events have no ID and
-// Seq yet. If it cannot be written, the next record of the session is not written either and gets the error.
+// With Soon the record is written in the order of the calls, but Append does not wait for it and gives no events. If it cannot be written, the next record of the session is not written either and gets the error.
 func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Record) ([]jackline.Event, error) {
 	const op = "store.Append"
 	r, err := d.encode(op, owner, rec)
@@ -35,12 +34,7 @@ func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Reco
 	if len(r.events) > 0 {
 		p.after = func() { d.hub.grew(owner, rec.Session, r.events) }
 	}
-	if rec.Soon {
-		// The writer gives its own copy the numbers.
-		events := slices.Clone(r.events)
-		return events, d.submit(ctx, p)
-	}
-	if err := d.submit(ctx, p); err != nil {
+	if err := d.submit(ctx, p); err != nil || rec.Soon {
 		return nil, err
 	}
 	return r.events, nil

@@ -111,10 +111,15 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	// The writer outlives the call that opened the store: it ends with Close.
 	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
 		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},
-		broken: map[jackline.SessionID]error{}}
+		broken: map[jackline.SessionID]error{}, full: make(chan struct{}, 1)}
 	go func() {
 		defer close(d.done)
+		var tidying sync.WaitGroup
+		stop := make(chan struct{})
+		tidying.Go(func() { d.tidy(d.writer.ctx, stop) })
 		d.writer.loop()
+		close(stop)
+		tidying.Wait()
 	}()
 	return d, nil
 }
@@ -128,6 +133,19 @@ func (d *DB) Close() error {
 		d.hub.wakeAll()
 	})
 	return d.ended
+}
+
+// tidy moves the write-ahead log into the database when it has grown, while the writer goes on. That it failed is no loss: the
+// next one moves more.
+func (d *DB) tidy(ctx context.Context, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-d.writer.full:
+			_, _ = d.write.ExecContext(ctx, sqlCheckpoint)
+		}
+	}
 }
 
 // release closes what is open, readers first: the last connection tidies the write-ahead log away.

@@ -31,26 +31,31 @@ const (
 	// busyMS is how long a statement waits for another process that writes.
 	busyMS = 10_000
 
-	// checkpointPages is how long the write-ahead log grows before a commit moves it into the database.
-	checkpointPages = 2000
+	// checkpointEvery is after how many transactions the write-ahead log is moved into the database, beside the writer: it takes
+	// as long as a hundred commits. So many are about 8 MB of log.
+	checkpointEvery = 250
+
+	// checkpointPages is how long the log grows at most, where moving it falls behind, before a commit has to wait for it.
+	checkpointPages = 20_000
 
 	dialect = goose.DialectSQLite3
 )
 
 // The statements with which the writer steers transactions.
 const (
-	sqlBegin     = "BEGIN IMMEDIATE"
-	sqlCommit    = "COMMIT"
-	sqlRollback  = "ROLLBACK"
-	sqlSave      = "SAVEPOINT piece"
-	sqlRelease   = "RELEASE piece"
-	sqlUndo      = "ROLLBACK TO piece"
-	sqlSynced    = "PRAGMA synchronous = FULL"
-	sqlUnsynced  = "PRAGMA synchronous = NORMAL"
-	sqlForeign   = "PRAGMA data_version" // another number after another process wrote
-	sqlClaim     = "PRAGMA application_id = 0x6a6b6c6e"
-	sqlIsOurs    = "PRAGMA application_id"
-	sqlHasTables = "SELECT count(*) FROM sqlite_schema"
+	sqlBegin      = "BEGIN IMMEDIATE"
+	sqlCommit     = "COMMIT"
+	sqlRollback   = "ROLLBACK"
+	sqlSave       = "SAVEPOINT piece"
+	sqlRelease    = "RELEASE piece"
+	sqlUndo       = "ROLLBACK TO piece"
+	sqlSynced     = "PRAGMA synchronous = FULL"
+	sqlUnsynced   = "PRAGMA synchronous = NORMAL"
+	sqlForeign    = "PRAGMA data_version" // another number after another process wrote
+	sqlClaim      = "PRAGMA application_id = 0x6a6b6c6e"
+	sqlIsOurs     = "PRAGMA application_id"
+	sqlCheckpoint = "PRAGMA wal_checkpoint(PASSIVE)" // it waits for nobody, and nobody for it
+	sqlHasTables  = "SELECT count(*) FROM sqlite_schema"
 )
 
 func migrationFiles() (fs.FS, error) { return fs.Sub(migrations, "migrations/sqlite") }
@@ -65,7 +70,7 @@ func dsn(path string, writer bool) string {
 		add("journal_mode(WAL)")
 		add("synchronous(NORMAL)")
 		add("wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")")
-		add("journal_size_limit(" + strconv.Itoa(4*checkpointPages*4096) + ")")
+		add("journal_size_limit(" + strconv.Itoa(8*checkpointEvery*4096*8) + ")")
 		add("secure_delete(1)")
 		add("cache_size(-8000)")
 		q.Set("_txlock", "immediate")
@@ -90,7 +95,7 @@ func openPool(path string, writer bool) (*sql.DB, error) {
 	}
 	n := readers
 	if writer {
-		n = 1
+		n = 2 // the writer's, and one for checkpoints
 	}
 	pool.SetMaxOpenConns(n)
 	pool.SetMaxIdleConns(n)

@@ -17,6 +17,10 @@ const (
 	// maxBatch is how many pieces share one transaction at most.
 	maxBatch = 256
 
+	// maxSoon is how many pieces may wait before those that need not be waited for are waited for all the same: a slow disk
+	// must not be outrun.
+	maxSoon = 64
+
 	// pollEvery is how often the writer looks whether another process wrote, while anybody watches.
 	pollEvery = 500 * time.Millisecond
 )
@@ -62,11 +66,11 @@ func (q *queue) put(p *piece) bool {
 	return true
 }
 
-// waits reports whether there is something to write.
-func (q *queue) waits() bool {
+// waits is how many pieces wait.
+func (q *queue) waits() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.pieces) > 0
+	return len(q.pieces)
 }
 
 // take gives what waits, up to a batch, and whether the queue was shut and is now empty.
@@ -116,9 +120,12 @@ func (d *DB) submit(ctx context.Context, p *piece) error {
 	}
 	if p.soon {
 		poke(d.queue.wake)
-		return nil
+		if d.queue.waits() < maxSoon {
+			return nil
+		}
+	} else {
+		d.writer.lead()
 	}
-	d.writer.lead()
 	select {
 	case err := <-p.done:
 		return err
@@ -145,6 +152,9 @@ type writer struct {
 	stmts map[string]*sql.Stmt
 	queue *queue
 	hub   *hub
+
+	commits int           // since the last checkpoint was asked for
+	full    chan struct{} // cap 1: a checkpoint is due
 
 	version int64 // of the file: another after another process wrote
 
@@ -180,7 +190,7 @@ func (w *writer) lead() {
 	batch, _ := w.queue.take()
 	w.write(batch)
 	<-w.held
-	if w.queue.waits() {
+	if w.queue.waits() > 0 {
 		poke(w.queue.wake)
 	}
 }
@@ -338,6 +348,10 @@ func (w *writer) transact(batch []*piece, synced bool) (live []*piece, err error
 	}
 	if err == nil {
 		if _, err = w.exec(sqlCommit); err == nil {
+			if w.commits++; w.commits >= checkpointEvery {
+				w.commits = 0
+				poke(w.full)
+			}
 			return live, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -416,4 +417,37 @@ func TestLeavingALockedStore(t *testing.T) {
 	if !errors.Is(left, context.Canceled) || stayed != nil || err != nil || len(evs) != 1 || !strings.Contains(string(evs[0].Data), "stays") {
 		t.Fatalf("left: %v, stayed: %v, events %v, %v", left, stayed, evs, err)
 	}
+}
+
+// TestCheckpoint writes for several checkpoints: the log's space is used again.
+func TestCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d, err := Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSession(t, d, me).ID
+		text := strings.Repeat("x", 5000)
+		var sizes []int64
+		for range 8 {
+			for range checkpointEvery {
+				if _, err := d.Append(t.Context(), me, jackline.Record{Session: s, Events: []jackline.Event{jackline.NewEvent(s, "", jackline.Text{Text: text})}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			info, err := os.Stat(filepath.Join(dir, fileDB+"-wal"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, info.Size())
+		}
+		if first, last := sizes[0], sizes[len(sizes)-1]; first == 0 || last > 4*first {
+			t.Errorf("the log grows: %d", sizes)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -398,6 +398,10 @@ func TestEndLabels(t *testing.T) {
 			if last.Labels != c.want || len(last.Calls) != 1 {
 				t.Errorf("the outcome was written with %+v", last.Labels)
 			}
+			// Nobody waits for the outcome of a read, unless it changes what the session may do. Mail acts.
+			if want := !c.said && c.tool != "mail"; last.Soon != want {
+				t.Errorf("Soon is %v, want %v", last.Soon, want)
+			}
 			said := bodies[jackline.LabelChanged](w)
 			if (len(said) > 0) != c.said || c.said && said[0].Labels != c.want {
 				t.Errorf("events %+v", said)

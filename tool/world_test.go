@@ -208,7 +208,12 @@ func (w *world) do(c jackline.Call) tool.Done {
 
 func (w *world) try(ctx context.Context, r tool.Request) (tool.Done, error) {
 	r.Who, r.Prior = w.who, w.prior
-	return w.gate.Do(ctx, r)
+	d, err := w.gate.Do(ctx, r)
+	// What need not be waited for is written before what follows it.
+	if _, flush := w.db.Append(context.WithoutCancel(ctx), jackline.Local, jackline.Record{Session: w.who.Session.ID}); flush != nil && err == nil {
+		w.t.Error(flush)
+	}
+	return d, err
 }
 
 // run makes one call.

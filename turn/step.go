@@ -248,7 +248,8 @@ func (r *run) takeLast(rep *reply, text string, called bool) *over {
 // longestName is what is kept of a tool's name that a model made up, in bytes.
 const longestName = 100
 
-// takeCalls writes a step that asks for tools: the calls are on record before any of them is judged.
+// takeCalls writes a step that asks for tools. It does not wait for the disk: whatever a call does that counts is written, and
+// waited for, behind it. A crash before that asks the model again.
 func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	dropped := 0
 	if most := r.callsPerStep(); len(rep.calls) > most {
@@ -256,7 +257,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 		rep.calls = rep.calls[:most]
 	}
 	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text}
-	rec := jackline.Record{}
+	rec := jackline.Record{Soon: true}
 	var bodies []jackline.Body
 	var using strings.Builder
 	for i, mc := range rep.calls {

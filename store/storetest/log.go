@@ -321,6 +321,37 @@ func cancelled(t *testing.T, db *store.DB) {
 	}
 }
 
+// soon: what nobody waits for stands in front of what comes after it, and whoever comes after hears if it could not be written.
+func soon(t *testing.T, db *store.DB) {
+	ctx, s, other := t.Context(), session(t, db, alice), session(t, db, alice)
+	for n := range 200 {
+		rec := jackline.Record{Session: s, Soon: true, Events: []jackline.Event{text(s, n)}}
+		if evs := get[[]jackline.Event](t)(db.Append(ctx, alice, rec)); evs != nil {
+			t.Fatalf("events %v", evs)
+		}
+	}
+	if e := appendTo(t, db, alice, jackline.Record{Session: s, Events: []jackline.Event{text(s, 200)}})[0]; e.ID != 201 {
+		t.Fatalf("the next event has ID %d", e.ID)
+	}
+	for n, e := range events(t, db, alice, s) {
+		if string(e.Data) != string(text(s, n).Data) {
+			t.Fatalf("event %d is %s", n, e.Data)
+		}
+	}
+
+	call := full(other, 1).Calls[0]
+	appendTo(t, db, alice, jackline.Record{Session: other, Calls: []jackline.Call{call}})
+	call.Session = s // another session's row: the store will not have it
+	lost := jackline.Record{Session: s, Soon: true, Calls: []jackline.Call{call}, Events: []jackline.Event{text(s, 0)}}
+	get[[]jackline.Event](t)(db.Append(ctx, alice, lost))
+	appendTo(t, db, alice, jackline.Record{Session: other, Events: []jackline.Event{text(other, 1)}})
+	_, err := db.Append(ctx, alice, jackline.Record{Session: s, Events: []jackline.Event{text(s, 0)}})
+	wantKind(t, err, jackline.NotFound)
+	if e := appendTo(t, db, alice, jackline.Record{Session: s, Events: []jackline.Event{text(s, 201)}})[0]; e.ID != 202 {
+		t.Fatalf("after a loss that was told the next event has ID %d", e.ID)
+	}
+}
+
 func state(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	s, other := session(t, db, alice), session(t, db, alice)

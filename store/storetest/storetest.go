@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(*testing.T) *store.DB) {
 		{"Append/Labels", labels},
 		{"Append/Cancelled", cancelled},
 		{"Append/State", state},
+		{"Append/Soon", soon},
 		{"Approvals/FirstAnswerWins", firstAnswerWins},
 		{"Approvals/Filters", approvalFilters},
 		{"Approvals/Expiring", expiring},
