@@ -85,7 +85,7 @@ func (s *Server) setPermissions(ctx context.Context, in *permissionsIn) (*body[p
 	}
 	out, err := s.getPermissions(ctx, nil)
 	if err == nil && changed {
-		s.c.Turns.tell(context.WithoutCancel(ctx), s.c.Turns.newest(ctx, s.owner), jackline.PermissionsChanged{Permissions: out.Body.Permissions})
+		s.c.Turns.Announce(context.WithoutCancel(ctx), s.owner, jackline.PermissionsChanged{Permissions: out.Body.Permissions})
 	}
 	return out, err
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func (t *Turns) Resume(ctx context.Context, address string) error {
 			break
 		}
 		if tries > 0 || t.lives(holder) {
-			return jackline.E("server.Resume", jackline.Conflict, nil,
+			return jackline.E("runs.Resume", jackline.Conflict, nil,
 				"Another Jackline serves this data: process %d%s. Use that one, or stop it first.", holder.PID, at(holder))
 		}
 		if err := t.db.Release(ctx, serveLease, holder.ID); err != nil {
@@ -231,7 +231,7 @@ func (t *Turns) elsewhere(ctx context.Context, l *lane) error {
 	if err != nil || !held || holder.ID == t.self.ID || !t.lives(holder) {
 		return err
 	}
-	return jackline.E("server.Turns", jackline.Conflict, nil,
+	return jackline.E("runs.Turns", jackline.Conflict, nil,
 		"Another Jackline works on this chat: process %d%s. Wait until it is done, or stop it there.", holder.PID, at(holder))
 }
 

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Desk interface {
 	Expire(context.Context, time.Time) ([]jackline.Approval, error)
 }
 
-// TurnsConfig is what [OpenTurns] needs.
-type TurnsConfig struct {
+// Config is what [Open] needs. All fields are needed.
+type Config struct {
 	Store  *store.DB
 	Desk   Desk
 	Runner turn.Runner
@@ -124,8 +124,8 @@ type Taken struct {
 // errLost ends a run whose session another process has taken over.
 var errLost = errors.New("another process has taken the session over")
 
-// OpenTurns makes a Turns that runs nothing yet. The caller ends it with [Turns.Shutdown].
-func OpenTurns(ctx context.Context, c TurnsConfig) (*Turns, error) {
+// Open makes a Turns that runs nothing yet. The caller ends it with [Turns.Shutdown].
+func Open(ctx context.Context, c Config) (*Turns, error) {
 	flag, err := c.Store.Flag(ctx, killFlag)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (t *Turns) Shutdown(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return jackline.E("server.Shutdown", jackline.Timeout, ctx.Err(), "Some turns did not end in time.")
+		return jackline.E("runs.Shutdown", jackline.Timeout, ctx.Err(), "Some turns did not end in time.")
 	}
 	if !t.serves() {
 		return nil
@@ -228,9 +228,9 @@ func (t *Turns) takes() error {
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return jackline.E("server.Turns", jackline.Unavailable, nil, "Jackline is shutting down.")
+		return jackline.E("runs.Turns", jackline.Unavailable, nil, "Jackline is shutting down.")
 	case t.killed:
-		return jackline.E("server.Turns", jackline.Conflict, nil, "The kill switch is on: lift it, then send the prompt again.")
+		return jackline.E("runs.Turns", jackline.Conflict, nil, "The kill switch is on: lift it, then send the prompt again.")
 	}
 	return nil
 }
