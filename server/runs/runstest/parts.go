@@ -71,6 +71,8 @@ type Files struct {
 	mu   sync.Mutex
 	m    map[string]string
 	runs int
+
+	Then func() // is called after each writing, if not nil; set it before anything runs
 }
 
 // Get is what was put under a name.
@@ -85,6 +87,13 @@ func (f *Files) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.runs
+}
+
+func (f *Files) put(name, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.m[name] = text
+	f.runs++
 }
 
 type echoArgs struct {
@@ -125,10 +134,10 @@ func tools(f *Files) *tool.Set {
 				<-ctx.Done()
 				return tool.Out{}, ctx.Err()
 			}
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.m[a.Path] = a.Text
-			f.runs++
+			f.put(a.Path, a.Text)
+			if f.Then != nil {
+				f.Then()
+			}
 			return tool.Out{Text: "written", View: jackline.View{Shape: jackline.ViewList, Rows: [][]string{{a.Path}}}}, nil
 		},
 	})

@@ -25,6 +25,7 @@ import (
 //	heard            until words come, which it leaves where they are
 //	limit            end at the step limit
 //	doze             wait for nothing
+//	full             fail as where the disk is full
 //	fail, panic, leave
 type Puppet struct {
 	db   *store.DB
@@ -153,6 +154,8 @@ func (a *act) do(ctx context.Context, verb, rest string) (left bool, err error) 
 		if verb == "steered" {
 			return false, a.words(ctx)
 		}
+	case "full":
+		return true, jackline.E("store.Append", jackline.Unavailable, nil, "The disk that holds Jackline's data is full: make room, then try again.")
 	case "fail":
 		return true, errors.New("a secret cause")
 	case "panic":
