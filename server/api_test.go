@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +22,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/guard"
+	"github.com/jackline-ai/jackline/server/runs/runstest"
 )
 
 var update = flag.Bool("update", false, "write docs/openapi.json")
@@ -441,6 +444,49 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 	w.refused(422, "GET", "/api/tools/approvals?state=odd", nil)
+}
+
+// An answer stands in the log after the word that the turn waits, however soon it comes. It does not wait for ever.
+func TestAnswerAtOnce(t *testing.T) {
+	for slow, want := range map[time.Duration]string{
+		time.Second: "tool.approval_needed turn.status tool.approved turn.status",
+		time.Minute: "tool.approval_needed tool.approved turn.status turn.status",
+	} {
+		t.Run(slow.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{World: runstest.New(t, dir)}
+				defer w.Close()
+				w.serve("here")
+				w.Puppet.Asked = func() { <-time.After(slow) }
+				s := w.Session()
+				k := w.Submit(s.ID, writes)
+				<-time.After(100 * time.Millisecond)
+				asked := time.Now()
+				req := httptest.NewRequest("POST", "http://here/api/tools/approvals/"+string(w.Pending(s.ID)[0].ID), strings.NewReader(`{"approved":true}`))
+				req.Header.Set("Authorization", "Bearer "+token)
+				req.Header.Set("Content-Type", "application/json")
+				rec := httptest.NewRecorder()
+				w.server.Handler().ServeHTTP(rec, req)
+				if took := time.Since(asked); rec.Code != 200 || took > 3*time.Second {
+					t.Errorf("%d after %s: %s", rec.Code, took, rec.Body)
+				}
+				<-time.After(2 * time.Minute)
+				if v := w.Turn(k.Turn.ID); v.Status != jackline.Done || w.Files.Count() != 1 {
+					t.Errorf("it is %s", v.Status)
+				}
+				var got []string
+				for _, kind := range w.Types(s.ID) {
+					if strings.Contains(want, kind) {
+						got = append(got, kind)
+					}
+				}
+				if strings.Join(got, " ") != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			})
+		})
+	}
 }
 
 func TestSettings(t *testing.T) {

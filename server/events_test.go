@@ -250,6 +250,30 @@ func TestStreamsEnd(t *testing.T) {
 	w.refused(503, "GET", "/api/events", nil)
 }
 
+// Streams are not opened without end; whoever closes one may open another.
+func TestStreamsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	path := "/api/sessions/" + string(w.Session().ID) + "/events"
+	var open []*reader
+	for range 64 {
+		r := w.follow(path)
+		r.until("ready")
+		open = append(open, r)
+	}
+	for _, path := range []string{path, "/api/events"} {
+		if p := w.refused(429, "GET", path, nil); p.Title != "too-many" {
+			t.Errorf("%+v", p)
+		}
+	}
+	do[[]json.RawMessage](w, 200, "GET", "/api/sessions", nil) // other requests go on
+	open[0].close()
+	w.Until("there is room", func() bool {
+		res := w.send("GET", path, nil)
+		defer res.Body.Close()
+		return res.StatusCode == 200
+	})
+}
+
 // A client that wants only what comes learns its cursor without hearing what was.
 func TestTail(t *testing.T) {
 	w := newWorld(t)

@@ -38,6 +38,7 @@ type Puppet struct {
 	two    bool
 
 	Began chan jackline.TurnID // gets each run that begins
+	Asked func()               // is called between a card and the word that the turn waits, if not nil; set it before anything runs
 }
 
 func (p *Puppet) enter(s jackline.SessionID, id jackline.TurnID) {
@@ -136,6 +137,9 @@ func (a *act) do(ctx context.Context, verb, rest string) (left bool, err error) 
 			return true, err
 		}
 		if d.Wait != "" {
+			if a.Asked != nil {
+				a.Asked()
+			}
 			return true, a.wait(ctx)
 		}
 	case "hang":
