@@ -527,6 +527,7 @@ func TestSettings(t *testing.T) {
 		403: {{"workspaceRoot": "/bad"}},
 		422: {
 			{"mode": "yolo"}, {"approvalTimeout": 0}, {"unknown": 1}, {"toggles": map[string]any{"unknown": true}}, {"onAsk": ""}, {"tools.disabled": []string{" "}},
+			{"tools.disabled": []string{"say_*", "say_bakc"}}, {"tools.disabled": []string{"put_text(src/**)"}},
 			{"rules": []map[string]any{{"do": "deny", "pattern": "put_text("}}}, {"revoke": "g_1", "mode": "ask"},
 			{"rules": []map[string]any{{"do": "allow", "pattern": "put_text(src/**)", "match": []string{"lib/x"}}}},
 			{"rules": []map[string]any{{"do": "allow", "pattern": "no_such_tool"}}},
@@ -539,6 +540,9 @@ func TestSettings(t *testing.T) {
 			}
 		}
 	}
+	// A tool that is gone may stay in the list; other names, and tools of servers that are not connected, may come into it.
+	w.Set.Change(func(p *jackline.Permissions) { p.Disabled = []string{"gone"} })
+	do[any](w, 200, "POST", "/api/permissions", map[string]any{"tools.disabled": []string{"gone", "Write-It", "mcp__away__now"}})
 	a := do[jackline.AgentSettings](w, 200, "POST", "/api/agent", map[string]any{"persona": "brief", "history": 20})
 	if a.Persona != "brief" || a.History != 20 {
 		t.Errorf("%+v", a)

@@ -294,7 +294,7 @@ func (t *Turns) finish(ctx context.Context, l *lane, id jackline.TurnID, s jackl
 // person may carry it on later.
 func endOf(err error) (jackline.Status, string) {
 	if jackline.KindOf(err) == jackline.Unavailable {
-		return jackline.Interrupted, jackline.Say(err) + " Then continue this turn to go on from where it stopped."
+		return jackline.Interrupted, jackline.Say(err) + " Continue this turn to go on from where it stopped."
 	}
 	return jackline.Failed, jackline.Say(err)
 }

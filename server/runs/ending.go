@@ -82,6 +82,9 @@ func (t *Turns) payOne(ctx context.Context, l *lane, e *ending) {
 	if err == nil && ours {
 		_, err = t.conclude(ctx, l, e.turn, e.status, e.reason)
 	}
+	if jackline.KindOf(err) == jackline.NotFound {
+		err = nil // deleted meanwhile
+	}
 	if err != nil {
 		e.pause = min(2*e.pause, endSeldom)
 		e.due = time.Now().Add(e.pause)

@@ -148,7 +148,7 @@ func TestFullDisk(t *testing.T) {
 	s := w.Session()
 	k := w.Submit(s.ID, "say one; full")
 	v := w.Ends(k.Turn.ID, jackline.Interrupted)
-	if !strings.Contains(v.Reason, "disk") || !strings.Contains(v.Reason, "is full") || !strings.Contains(v.Reason, "continue") {
+	if !strings.Contains(v.Reason, "disk") || !strings.Contains(v.Reason, "is full") || !strings.Contains(v.Reason, "Continue") {
 		t.Error(v.Reason)
 	}
 	w.Settled(s.ID)
