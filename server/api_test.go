@@ -527,7 +527,7 @@ func TestSettings(t *testing.T) {
 		403: {{"workspaceRoot": "/bad"}},
 		422: {
 			{"mode": "yolo"}, {"approvalTimeout": 0}, {"unknown": 1}, {"toggles": map[string]any{"unknown": true}}, {"onAsk": ""}, {"tools.disabled": []string{" "}},
-			{"tools.disabled": []string{"say_*", "say_bakc"}}, {"tools.disabled": []string{"put_text(src/**)"}},
+			{"tools.disabled": []string{"say_*", "say_nothing"}}, {"tools.disabled": []string{"put_text(src/**)"}},
 			{"rules": []map[string]any{{"do": "deny", "pattern": "put_text("}}}, {"revoke": "g_1", "mode": "ask"},
 			{"rules": []map[string]any{{"do": "allow", "pattern": "put_text(src/**)", "match": []string{"lib/x"}}}},
 			{"rules": []map[string]any{{"do": "allow", "pattern": "no_such_tool"}}},

@@ -39,6 +39,7 @@ func TestEndIsWrittenAtLast(t *testing.T) {
 		s := fullAfterWriting(t, w)
 		k := w.Submit(s.ID, `steered; `+writes)
 		queued := w.Submit(s.ID, "say queued")
+		pass(time.Second) // it waits for words now
 		if _, err := w.Turns.Steer(t.Context(), jackline.Local, s.ID, "go", jackline.TurnOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,10 @@ func TestOwedEndIsTrueForAll(t *testing.T) {
 				if v := w.Turn(k.Turn.ID); v.Status != jackline.Failed || !strings.Contains(v.Reason, "database failed") {
 					t.Errorf("it is %s: %s", v.Status, v.Reason)
 				}
-				pass(time.Minute)
+				pass(10 * time.Second) // less than a lease holds
+				if _, held, err := w.DB.HolderOf(t.Context(), "session "+string(s.ID)); held || err != nil {
+					t.Error("the session was kept", err)
+				}
 			})
 		})
 	}

@@ -309,6 +309,9 @@ func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, q
 		if err != nil {
 			return nil, nil, err
 		}
+		if owed != nil {
+			t.giveBack(l) // it was kept for this
+		}
 		late = append(late, words...)
 	}
 	return active, append(queue, late...), nil
