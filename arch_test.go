@@ -73,13 +73,17 @@ var ours = law{
 		"turn":            3,
 		"model/modeltest": 3,
 
+		// What owns the running turns.
+		"server/runs": 4,
+
 		// Everybody's way in, and what stands before it.
-		"server":         4,
-		"server/archive": 2, // over the store
-		"server/guard":   1,
+		"server":               5,
+		"server/archive":       2, // over the store
+		"server/guard":         1,
+		"server/runs/runstest": 5,
 
 		// Where all of it is plugged together.
-		"cmd/jackline":         5,
+		"cmd/jackline":         6,
 		"cmd/jackline/engines": 4, // over the models and the loop
 	},
 
@@ -98,6 +102,12 @@ var ours = law{
 			"model/":  "the loop knows a model, not its provider",
 			"policy":  "the gate asks the judge",
 		},
+		"server/runs": {
+			"net/http": "turns run whether or not anybody is connected",
+			"builtin":  "the owner of the turns knows their runner, not the tools",
+			"mcp":      "the owner of the turns knows their runner, not the tools",
+			"model":    "the owner of the turns knows their runner, not its models",
+		},
 		"server": {
 			"builtin": "the server knows the gate, not the tools",
 			"mcp":     "the server knows the gate, not the tools",
@@ -105,10 +115,11 @@ var ours = law{
 		},
 	},
 
-	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "tool/tooltest": true},
+	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "tool/tooltest": true, "server/runs/runstest": true},
 
 	goroutines: map[string]string{
-		"server":       "running turns and event streams, waited for in Close",
+		"server":       "the listener, waited for in Serve",
+		"server/runs":  "running turns and their keeper, waited for in Shutdown",
 		"job":          "one for each process that outlives its call",
 		"mcp":          "one for each connection",
 		"approval":     "the clock of waiting rows",

@@ -25,7 +25,7 @@ type Call struct {
 	Text    string    `json:"text,omitempty"`   // what the model reads
 	Source  Integrity `json:"source"`           // who could have written Text
 	Origin  string    `json:"origin,omitempty"` // where the text is from, as in "file src/main.go"
-	Dropped int       `json:"cut,omitempty"`    // bytes left out of Text
+	Dropped int       `json:"cut,omitempty"`    // characters left out of Text
 	Stamp   string    `json:"-"`                // facts under which a cached result holds
 	Cached  CallID    `json:"cached,omitempty"` // the earlier equal call whose result this one was given
 	By      string    `json:"by,omitempty"`     // who denied it: [ByPerson], [ByNobody], or a rule's name

@@ -62,6 +62,9 @@ func (p *Policy) kind(r rule) (kind, problem string) {
 		}
 		return "", fmt.Sprintf("names the tool %q, which does not exist.", r.tool)
 	}
+	if r.whole && r.do == jackline.Allow && e.Has(jackline.Exec) {
+		return "", fmt.Sprintf("allows no command that does more than read while there is no sandbox: name the program, as in %s(go test *).", r.tool)
+	}
 	if r.whole || e == 0 {
 		return kind, ""
 	}

@@ -74,6 +74,8 @@ func TestCheckRules(t *testing.T) {
 		rule("deny file_write(src/**)", "SRC/a", "a"),
 		rule("allow web_fetch(host:*.example.org)", "a.example.org+a.b.example.org:443", "example.org+xexample.org"),
 		rule("allow mcp__github__*", "mcp__github__pr", "mcp__gitlab__pr+shell"),
+		rule("ask shell", "shell", "file_read"),
+		rule("deny shell", "shell+bash", "file_read"),
 		rule("allow write_file", "file_write+write_file", "file_read"),
 		rule("ask mcp__away__now(x)", "x", "y"),
 	}
@@ -91,10 +93,12 @@ func TestCheckRules(t *testing.T) {
 		`has a pattern for hosts, but the tool reaches none`:                  rule("deny shell(host:example.org)", "", ""),
 		`"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})" has a pattern that cannot be read as a path`: rule(
 			"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})", "", ""),
-		`"allow shell(*)" allows nothing while there is no sandbox`: rule("allow shell(*)", "", ""),
-		`cannot be read as a path`:                                  rule("deny file_write(a[)", "", ""),
-		`touches nothing that one could be compared with`:           rule("deny calculator(x)", "", ""),
-		`"deny x(" cannot be read`:                                  rule("deny x(", "", ""),
+		`"allow shell(*)" allows nothing while there is no sandbox`:                                                          rule("allow shell(*)", "", ""),
+		`"allow shell" allows no command that does more than read while there is no sandbox: name the program, as in shell(`: rule("allow shell", "", ""),
+		`"allow bash" allows no command`:                  rule("allow bash", "", ""),
+		`cannot be read as a path`:                        rule("deny file_write(a[)", "", ""),
+		`touches nothing that one could be compared with`: rule("deny calculator(x)", "", ""),
+		`"deny x(" cannot be read`:                        rule("deny x(", "", ""),
 	}
 	for want, r := range bad {
 		errs := p.CheckRules([]jackline.Rule{r})

@@ -88,6 +88,11 @@ func (s *Server) answerApproval(ctx context.Context, in *answerIn) (*body[jackli
 	}
 	// From here on the answer counts, whether or not the client stays to hear that.
 	ctx = context.WithoutCancel(ctx)
+	if row.State == jackline.Pending && row.Turn != "" {
+		if err := s.c.Turns.Rest(ctx, s.owner, row.Turn); err != nil {
+			return nil, err
+		}
+	}
 	row, err = s.c.Desk.Answer(ctx, s.owner, in.ID, ans, edited)
 	if err = s.answered(ctx, row, err); err != nil {
 		return nil, err

@@ -1,9 +1,8 @@
-// Package server is the way in: HTTP with one stream of events, and the owner of the running turns.
+// Package server is the way in: HTTP, with one stream of events.
 //
-// [Turns] decides which turn runs when. It has one goroutine for each running turn and none for a turn that waits for
-// a person, and it can be used without HTTP, by a command that runs one prompt in its own process. [Server] puts the
-// routes of docs/openapi.json in front of it. Nothing here knows a model, a tool or a rule: they come as values from
-// whoever wires the program.
+// [Server] puts the routes of docs/openapi.json in front of what the program is made of. The turns run in package
+// [github.com/jackline-ai/jackline/server/runs], which a command can use without HTTP as well. Nothing here knows a
+// model, a tool or a rule: they come as values from whoever wires the program.
 //
 // # Who may call
 //

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -128,11 +127,11 @@ func (s *Server) follow(f feed, at int64, err error) (*stream, error) {
 	}
 	return &stream{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		if !s.streams.begin() {
-			closingProblem().write(w)
+		if p := s.streams.begin(s.owner); p != nil {
+			p.write(w)
 			return
 		}
-		defer s.streams.end()
+		defer s.streams.end(s.owner)
 		s.send(r.Context(), w, f, at)
 	}}, nil
 }
@@ -266,37 +265,4 @@ func (o *frames) flush() error {
 		return err
 	}
 	return o.control.Flush()
-}
-
-// A group is the streams that are open, and the way to end them all.
-type group struct {
-	mu     sync.Mutex
-	closed bool
-	done   chan struct{} // closed: they end
-	open   sync.WaitGroup
-}
-
-func newGroup() *group { return &group{done: make(chan struct{})} }
-
-// begin counts a stream in, unless they are ending.
-func (g *group) begin() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return false
-	}
-	g.open.Add(1)
-	return true
-}
-
-func (g *group) end() { g.open.Done() }
-
-// shut tells the streams to end.
-func (g *group) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.closed = true
-		close(g.done)
-	}
 }

@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/runs/runstest"
 )
 
 // A frame is one server-sent event.
@@ -30,12 +33,12 @@ type reader struct {
 }
 
 func (w *world) follow(path string, header ...string) *reader {
-	w.t.Helper()
+	w.T.Helper()
 	res := w.send("GET", path, nil, header...) //nolint:bodyclose // close does
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
-		w.t.Fatalf("%s: %s %s", path, res.Status, res.Header.Get("Content-Type"))
+		w.T.Fatalf("%s: %s %s", path, res.Status, res.Header.Get("Content-Type"))
 	}
-	r := &reader{t: w.t, res: res, frames: make(chan frame, 100_000)}
+	r := &reader{t: w.T, res: res, frames: make(chan frame, 100_000)}
 	go func() {
 		defer close(r.frames)
 		sc := bufio.NewScanner(res.Body)
@@ -58,7 +61,7 @@ func (w *world) follow(path string, header ...string) *reader {
 			}
 		}
 	}()
-	w.t.Cleanup(r.close)
+	w.T.Cleanup(r.close)
 	return r
 }
 
@@ -96,19 +99,19 @@ func (r *reader) until(kind string) []frame {
 }
 
 func (w *world) say(s jackline.SessionID, words ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	var events []jackline.Event
 	for _, word := range words {
 		events = append(events, jackline.NewEvent(s, "", jackline.Text{Text: word}))
 	}
-	if _, err := w.db.Append(context.Background(), jackline.Local, jackline.Record{Session: s, Events: events}); err != nil {
-		w.t.Error(err)
+	if _, err := w.DB.Append(context.Background(), jackline.Local, jackline.Record{Session: s, Events: events}); err != nil {
+		w.T.Error(err)
 	}
 }
 
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
-	s := w.session()
+	s := w.Session()
 	path := "/api/sessions/" + string(s.ID) + "/events"
 	w.say(s.ID, "one", "two", "three")
 	r := w.follow(path)
@@ -122,7 +125,7 @@ func TestEvents(t *testing.T) {
 	}
 
 	// Live text has no id; the log does.
-	w.db.Live(jackline.Local, jackline.NewEvent(s.ID, "", jackline.TextDelta{Text: "fo"}))
+	w.DB.Live(jackline.Local, jackline.NewEvent(s.ID, "", jackline.TextDelta{Text: "fo"}))
 	if f := r.next(); f.event != "text.delta" || f.id != "" {
 		t.Errorf("%+v", f)
 	}
@@ -149,7 +152,7 @@ func TestEvents(t *testing.T) {
 	w.refused(422, "GET", path+"?since=1", nil)
 
 	// Over all sessions the id is the place in the store.
-	other := w.session()
+	other := w.Session()
 	all := w.follow("/api/events")
 	got := all.until("ready")
 	w.say(other.ID, "five")
@@ -170,7 +173,7 @@ func TestEvents(t *testing.T) {
 // Nobody misses anything while many write at once, whenever and however often a client comes back.
 func TestEventsLoseNothing(t *testing.T) {
 	w := newWorld(t)
-	s := w.session()
+	s := w.Session()
 	path := "/api/sessions/" + string(s.ID) + "/events"
 	const writers, each = 3, 100
 	var wg sync.WaitGroup
@@ -178,7 +181,7 @@ func TestEventsLoseNothing(t *testing.T) {
 		wg.Go(func() {
 			for k := range each {
 				w.say(s.ID, fmt.Sprint(n, k))
-				w.db.Live(jackline.Local, jackline.NewEvent(s.ID, "", jackline.TextDelta{Text: "x"}))
+				w.DB.Live(jackline.Local, jackline.NewEvent(s.ID, "", jackline.TextDelta{Text: "x"}))
 			}
 		})
 	}
@@ -210,7 +213,7 @@ func TestEventsLoseNothing(t *testing.T) {
 // A client that does not read holds nobody up.
 func TestSlowClient(t *testing.T) {
 	w := newWorld(t)
-	s := w.session()
+	s := w.Session()
 	res := w.send("GET", "/api/sessions/"+string(s.ID)+"/events", nil)
 	defer res.Body.Close()
 	big := strings.Repeat("x", 100_000) // more than the sockets between the two can hold
@@ -229,14 +232,14 @@ func TestSlowClient(t *testing.T) {
 
 func TestStreamsEnd(t *testing.T) {
 	w := newWorld(t)
-	s := w.session()
-	k := w.submit(s.ID, "hang")
+	s := w.Session()
+	k := w.Submit(s.ID, "hang")
 	r := w.follow("/api/sessions/" + string(s.ID) + "/events")
 	r.until("turn.start")
 	// A lost client stops nothing.
 	r.close()
-	w.submit(s.ID, "say x")
-	if v := w.turn(k.Turn.ID); v.Status != jackline.Running {
+	w.Submit(s.ID, "say x")
+	if v := w.Turn(k.Turn.ID); v.Status != jackline.Running {
 		t.Errorf("the turn is %s", v.Status)
 	}
 	r = w.follow("/api/sessions/" + string(s.ID) + "/events")
@@ -247,15 +250,39 @@ func TestStreamsEnd(t *testing.T) {
 	w.refused(503, "GET", "/api/events", nil)
 }
 
+// Streams are not opened without end; whoever closes one may open another.
+func TestStreamsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	path := "/api/sessions/" + string(w.Session().ID) + "/events"
+	var open []*reader
+	for range 64 {
+		r := w.follow(path)
+		r.until("ready")
+		open = append(open, r)
+	}
+	for _, path := range []string{path, "/api/events"} {
+		if p := w.refused(429, "GET", path, nil); p.Title != "too-many" {
+			t.Errorf("%+v", p)
+		}
+	}
+	do[[]json.RawMessage](w, 200, "GET", "/api/sessions", nil) // other requests go on
+	open[0].close()
+	w.Until("there is room", func() bool {
+		res := w.send("GET", path, nil)
+		defer res.Body.Close()
+		return res.StatusCode == 200
+	})
+}
+
 // A client that wants only what comes learns its cursor without hearing what was.
 func TestTail(t *testing.T) {
 	w := newWorld(t)
-	s := w.session()
+	s := w.Session()
 	path := "/api/sessions/" + string(s.ID) + "/events?tail=true"
 	n := 0
 	for _, more := range []int{0, 1, 1, 1, 60, 4, 1000} {
 		w.say(s.ID, make([]string, more)...)
-		w.say(w.session().ID, "something else")
+		w.say(w.Session().ID, "something else")
 		n += more
 		r := w.follow(path)
 		if got := r.until("ready"); len(got) != 1 || got[0].data != fmt.Sprintf(`{"type":"ready","data":{"id":%d}}`, n) {
@@ -269,4 +296,29 @@ func TestTail(t *testing.T) {
 		r.close()
 	}
 	w.refused(404, "GET", "/api/sessions/s_none/events?tail=true", nil)
+}
+
+// A stream shows that it lives while nothing happens.
+func TestHeartbeat(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{World: runstest.New(t, dir)}
+		defer w.Close()
+		w.serve("here")
+		ctx, cancel := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, "GET", "http://here/api/events", nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		rec := httptest.NewRecorder()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.server.Handler().ServeHTTP(rec, req)
+		}()
+		<-time.After(50 * time.Second)
+		cancel()
+		<-done
+		if n := strings.Count(rec.Body.String(), ": beat\n\n"); rec.Code != 200 || n != 3 {
+			t.Errorf("%d, %d beats: %q", rec.Code, n, rec.Body)
+		}
+	})
 }

@@ -25,7 +25,7 @@ type routeOf struct {
 }
 
 func allRoutes(w *world) []routeOf {
-	w.t.Helper()
+	w.T.Helper()
 	doc := do[struct {
 		Paths map[string]map[string]struct {
 			Security    *[]any
@@ -39,7 +39,7 @@ func allRoutes(w *world) []routeOf {
 		}
 	}
 	if len(list) < 30 {
-		w.t.Fatalf("only %d routes", len(list))
+		w.T.Fatalf("only %d routes", len(list))
 	}
 	slices.SortFunc(list, func(a, b routeOf) int { return strings.Compare(a.path+a.method, b.path+b.method) })
 	return append(list, routeOf{"GET", "/openapi.json", false, false})
@@ -318,7 +318,7 @@ func TestWrongTokens(t *testing.T) {
 func TestOwners(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	s, err := w.db.CreateSession(ctx, other, jackline.Session{Workspace: w.folder})
+	s, err := w.DB.CreateSession(ctx, other, jackline.Session{Workspace: w.Folder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,10 +326,10 @@ func TestOwners(t *testing.T) {
 	c := jackline.Call{ID: "c_theirs", Name: "put_text", Args: json.RawMessage(`{}`), State: jackline.CallNew}
 	g := jackline.Grant{ID: "g_theirs", Session: s.ID, Scope: jackline.Chat}
 	a := jackline.Approval{ID: "a_theirs", Kind: jackline.KindCall, Session: s.ID, Call: c.ID, State: jackline.Pending, Args: json.RawMessage(`{}`)}
-	if _, err := w.db.Append(ctx, other, jackline.Record{Session: s.ID, Turn: &v, Calls: []jackline.Call{c}, Grants: []jackline.Grant{g}, Approvals: []jackline.Approval{a}}); err != nil {
+	if _, err := w.DB.Append(ctx, other, jackline.Record{Session: s.ID, Turn: &v, Calls: []jackline.Call{c}, Grants: []jackline.Grant{g}, Approvals: []jackline.Approval{a}}); err != nil {
 		t.Fatal(err)
 	}
-	mine := w.session()
+	mine := w.Session()
 	bodies := map[string]any{
 		"PATCH /api/sessions/{id}":              map[string]any{"title": "x"},
 		"POST /api/sessions/{id}/turns":         map[string]any{"prompt": "x"},
@@ -377,7 +377,7 @@ func TestOwners(t *testing.T) {
 	if len(p.Grants) != 0 {
 		t.Error("listed", p.Grants)
 	}
-	if still, err := w.db.Session(ctx, other, s.ID); err != nil || still.Title != "" {
+	if still, err := w.DB.Session(ctx, other, s.ID); err != nil || still.Title != "" {
 		t.Error("touched", still, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/runs"
 )
 
 func (s *Server) listTurns(ctx context.Context, in *ofSession) (*body[[]jackline.Turn], error) {
@@ -58,7 +59,7 @@ func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody]
 		return nil, err
 	}
 	b := in.Body
-	var taken Taken
+	var taken runs.Taken
 	switch {
 	case b.Continue != "" && (b.Prompt != "" || b.When != ""):
 		return nil, jackline.E(op, jackline.Unprocessed, nil, "Send a prompt or continue a turn, not both.")

@@ -20,6 +20,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/server/guard"
+	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -52,7 +53,7 @@ type ModelStatus struct {
 // Config is what a server is made of. All fields but Files are needed.
 type Config struct {
 	Store    *store.DB
-	Turns    *Turns
+	Turns    *runs.Turns
 	Desk     *approval.Desk
 	Settings Settings
 
@@ -198,7 +199,7 @@ const (
 )
 
 // Serve answers on l until ctx ends, then lets what is under way finish for a moment, and returns. It closes l. Turns
-// go on: they are not the server's but [Turns]'.
+// go on: they are not the server's but [runs.Turns]'.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,

@@ -76,8 +76,10 @@ func (s *Server) setPermissions(ctx context.Context, in *permissionsIn) (*body[p
 		}
 		b.WorkspaceRoot = &folder
 	}
-	if b.Disabled != nil && slices.ContainsFunc(*b.Disabled, func(n string) bool { return strings.TrimSpace(n) == "" }) {
-		return nil, jackline.E("server.setPermissions", jackline.Unprocessed, nil, "tools.disabled holds an empty name.")
+	if b.Disabled != nil {
+		if err := s.checkDisabled(ctx, *b.Disabled); err != nil {
+			return nil, err
+		}
 	}
 	changed, err := s.put(ctx, b, permissionKey, func() (any, error) { return s.c.Settings.Permissions(ctx, s.owner) })
 	if err != nil {
@@ -85,9 +87,32 @@ func (s *Server) setPermissions(ctx context.Context, in *permissionsIn) (*body[p
 	}
 	out, err := s.getPermissions(ctx, nil)
 	if err == nil && changed {
-		s.c.Turns.tell(context.WithoutCancel(ctx), s.c.Turns.newest(ctx, s.owner), jackline.PermissionsChanged{Permissions: out.Body.Permissions})
+		s.c.Turns.Announce(context.WithoutCancel(ctx), s.owner, jackline.PermissionsChanged{Permissions: out.Body.Permissions})
 	}
 	return out, err
+}
+
+// checkDisabled says what is wrong with a list of disabled tools: a name with a slip in it would leave the tool on. What
+// stands in the list already is let through, for a tool may be gone since.
+func (s *Server) checkDisabled(ctx context.Context, names []string) error {
+	const op = "server.setPermissions"
+	now, err := s.c.Settings.Permissions(ctx, s.owner)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if strings.TrimSpace(n) == "" {
+			return jackline.E(op, jackline.Unprocessed, nil, "tools.disabled holds an empty name.")
+		}
+		if slices.Contains(now.Disabled, n) {
+			continue
+		}
+		// A rule knows what a tool may be called: its other names, patterns, and servers that are not connected now.
+		if strings.Contains(n, "(") || len(s.c.CheckRules([]jackline.Rule{{Do: jackline.Deny, Pattern: n}})) > 0 {
+			return jackline.E(op, jackline.Unprocessed, nil, "tools.disabled names %q, which is no tool and no pattern for one.", cut(n, lastLength))
+		}
+	}
+	return nil
 }
 
 // permissionKey is the configuration key of a key of the body.

@@ -14,7 +14,8 @@ type Set struct {
 	names map[string]int // folded names and aliases → index
 }
 
-// NewSet makes a set. A name or alias that is taken twice is an error.
+// NewSet makes a set. A name or alias that is taken twice is an error, and so is a second pager: a cut result names the
+// one tool that reads on.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{names: make(map[string]int)}
 	for _, t := range tools {
@@ -28,6 +29,9 @@ func NewSet(tools ...Tool) (*Set, error) {
 					"The tools %s and %s both answer to %q.", s.tools[at].facts.Name, t.facts.Name, n)
 			}
 			s.names[fold(n)] = len(s.tools)
+		}
+		if first := s.pager(); first != "" && t.facts.Pager {
+			return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tools %s and %s both page through results.", first, t.facts.Name)
 		}
 		s.tools = append(s.tools, t)
 	}

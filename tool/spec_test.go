@@ -125,6 +125,12 @@ func named(name string, aliases ...string) tool.Tool {
 	return tool.Define(s)
 }
 
+func paging(name string) tool.Tool {
+	s := good()
+	s.Name, s.Pager = name, true
+	return tool.Define(s)
+}
+
 func TestNewSetClashes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -138,6 +144,8 @@ func TestNewSetClashes(t *testing.T) {
 		{"alias and name", []tool.Tool{named("a", "b"), named("b")}, `The tools a and b both answer to "b".`},
 		{"name and alias", []tool.Tool{named("a"), named("b", "A")}, `The tools a and b both answer to "A".`},
 		{"alias and alias", []tool.Tool{named("a", "open.file"), named("b", "open file")}, `The tools a and b both answer to "open file".`},
+		{"one pager", []tool.Tool{named("a"), paging("b")}, ""},
+		{"two pagers", []tool.Tool{paging("a"), named("b"), paging("c")}, "The tools a and c both page through results."},
 		{"aliases of one tool", []tool.Tool{named("a", "read_it", "readIt", "A")}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

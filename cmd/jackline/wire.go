@@ -26,6 +26,7 @@ import (
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/guard"
+	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
@@ -42,7 +43,7 @@ type app struct {
 	engines *engines.Engines
 	policy  *policy.Policy
 	desk    *approval.Desk
-	turns   *server.Turns
+	turns   *runs.Turns
 	server  *server.Server
 	token   string
 	log     *slog.Logger
@@ -97,7 +98,7 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
 	}
-	if a.turns, err = server.OpenTurns(ctx, server.TurnsConfig{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
+	if a.turns, err = runs.Open(ctx, runs.Config{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{

@@ -1,16 +1,11 @@
-package server_test
+package runs_test
 
 import (
-	"database/sql"
 	"fmt"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	_ "modernc.org/sqlite"
 )
 
 func pid() int { return os.Getpid() }
@@ -23,21 +18,6 @@ func hostname(t *testing.T) string {
 	}
 	return h
 }
-
-// exec changes the database from outside, as time or an accident would.
-func exec(t *testing.T, w *world, query string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(w.dir, "jackline.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.Exec(query); err != nil {
-		t.Fatal(err)
-	}
-}
-
-var discard = slog.New(slog.DiscardHandler)
 
 // zombie is the number of a process that has ended, and whose parent has not taken note.
 func zombie(t *testing.T) int {

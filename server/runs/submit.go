@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func (t *Turns) Steer(ctx context.Context, o jackline.Owner, s jackline.SessionI
 		return Taken{}, err
 	}
 	if len(inbox) >= maxSteers {
-		return Taken{}, jackline.E("server.Steer", jackline.Conflict, nil, "The turn has not yet read what you sent before; wait for its next step.")
+		return Taken{}, jackline.E("runs.Steer", jackline.Conflict, nil, "The turn has not yet read what you sent before; wait for its next step.")
 	}
 	if err := t.store(ctx, l, map[string][]string{inboxKey: append(inbox, words)}); err != nil {
 		return Taken{}, err
@@ -74,7 +74,7 @@ func (t *Turns) Steer(ctx context.Context, o jackline.Owner, s jackline.SessionI
 // Continue carries on a session's last turn, which ended at its limit or was interrupted, as a new turn with the
 // same options where opt does not say otherwise.
 func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.SessionID, id jackline.TurnID, opt jackline.TurnOptions) (Taken, error) {
-	const op = "server.Continue"
+	const op = "runs.Continue"
 	l, err := t.enterOwn(ctx, o, s)
 	if err != nil {
 		return Taken{}, err
@@ -167,7 +167,7 @@ func (t *Turns) DropQueued(ctx context.Context, o jackline.Owner, s jackline.Ses
 
 // enterQueued takes the lane of a session in which the turn has not begun.
 func (t *Turns) enterQueued(ctx context.Context, o jackline.Owner, s jackline.SessionID, id jackline.TurnID) (*lane, error) {
-	const op = "server.Queued"
+	const op = "runs.Queued"
 	v, err := t.db.Turn(ctx, o, id)
 	if err == nil && v.Session != s {
 		err = jackline.E(op, jackline.NotFound, nil, "There is no such turn in this chat.")
@@ -200,7 +200,7 @@ func (t *Turns) Delete(ctx context.Context, o jackline.Owner, s jackline.Session
 	running := l.run != nil
 	t.mu.Unlock()
 	if running {
-		return jackline.E("server.Delete", jackline.Conflict, nil, "A turn of this chat is still running: stop it, then delete the chat.")
+		return jackline.E("runs.Delete", jackline.Conflict, nil, "A turn of this chat is still running: stop it, then delete the chat.")
 	}
 	if _, _, err := t.standing(ctx, l); err != nil { // what a crash left running is ended
 		return err
@@ -216,7 +216,7 @@ func (t *Turns) Delete(ctx context.Context, o jackline.Owner, s jackline.Session
 
 func fitsPrompt(s string) error {
 	if strings.TrimSpace(s) == "" {
-		return jackline.E("server.Submit", jackline.Unprocessed, nil, "The prompt is empty.")
+		return jackline.E("runs.Submit", jackline.Unprocessed, nil, "The prompt is empty.")
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (t *Turns) submit(ctx context.Context, l *lane, prompt string, opt jackline
 		return Taken{}, err
 	}
 	if len(queue) >= maxQueue {
-		return Taken{}, jackline.E("server.Submit", jackline.Conflict, nil, "%d prompts are queued in this chat; let some of them run first.", maxQueue)
+		return Taken{}, jackline.E("runs.Submit", jackline.Conflict, nil, "%d prompts are queued in this chat; let some of them run first.", maxQueue)
 	}
 	if active == nil {
 		if err := t.elsewhere(ctx, l); err != nil {
@@ -320,7 +320,7 @@ func (t *Turns) words(ctx context.Context, l *lane, key string) ([]string, error
 	}
 	var list []string
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, jackline.E("server.words", jackline.Internal, err, "A fact about this chat cannot be read.")
+		return nil, jackline.E("runs.words", jackline.Internal, err, "A fact about this chat cannot be read.")
 	}
 	return list, nil
 }

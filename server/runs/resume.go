@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func (t *Turns) Resume(ctx context.Context, address string) error {
 			break
 		}
 		if tries > 0 || t.lives(holder) {
-			return jackline.E("server.Resume", jackline.Conflict, nil,
+			return jackline.E("runs.Resume", jackline.Conflict, nil,
 				"Another Jackline serves this data: process %d%s. Use that one, or stop it first.", holder.PID, at(holder))
 		}
 		if err := t.db.Release(ctx, serveLease, holder.ID); err != nil {
@@ -178,6 +178,38 @@ func (t *Turns) marked(ctx context.Context, l *lane, id jackline.TurnID) (map[st
 	return facts(map[string][]string{aloneKey: alone}), nil
 }
 
+// restTime is how long an answer may wait for its turn to say that it waits. After a card was stored the other calls of the
+// step only come as far as their own cards, which takes milliseconds. A person would not notice this much more.
+const restTime = 2 * time.Second
+
+// Rest waits until a turn that has asked something says in the log that it waits, in this process or another, so that
+// whoever reads the log sees the wait before the answer. It waits for a moment only: an answer counts in any order.
+func (t *Turns) Rest(ctx context.Context, o jackline.Owner, id jackline.TurnID) error {
+	v, err := t.db.Turn(ctx, o, id)
+	if err != nil || v.Status != jackline.Running {
+		return err
+	}
+	watch := t.db.Watch(o, v.Session)
+	defer watch.Close()
+	enough := time.NewTimer(restTime)
+	defer enough.Stop()
+	for {
+		// Watching began before this reading, so that nothing falls between the two.
+		if v, err = t.db.Turn(ctx, o, id); err != nil || v.Status != jackline.Running {
+			return err
+		}
+		select {
+		case <-watch.Wake():
+		case <-enough.C:
+			return nil
+		case <-t.stop:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Woken lets a waiting turn go on after one of its cards was answered or has expired. If others still block it, it
 // waits again.
 func (t *Turns) Woken(ctx context.Context, o jackline.Owner, id jackline.TurnID) error {
@@ -231,7 +263,7 @@ func (t *Turns) elsewhere(ctx context.Context, l *lane) error {
 	if err != nil || !held || holder.ID == t.self.ID || !t.lives(holder) {
 		return err
 	}
-	return jackline.E("server.Turns", jackline.Conflict, nil,
+	return jackline.E("runs.Turns", jackline.Conflict, nil,
 		"Another Jackline works on this chat: process %d%s. Wait until it is done, or stop it there.", holder.PID, at(holder))
 }
 

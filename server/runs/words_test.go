@@ -1,4 +1,4 @@
-package server_test
+package runs_test
 
 import (
 	"context"
@@ -12,39 +12,40 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/runs"
+	"github.com/jackline-ai/jackline/server/runs/runstest"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
 )
 
 // steer gives words to the turn that runs, and waits until they stand where the engine looks.
-func (w *world) steer(k server.Taken, words string, moved bool) {
-	w.t.Helper()
-	w.until("it runs", func() bool { return w.turn(k.Turn.ID).Status == jackline.Running })
-	if got, err := w.turns.Steer(w.t.Context(), jackline.Local, k.Turn.Session, words, jackline.TurnOptions{}); err != nil || !got.Steered {
-		w.t.Fatal(got, err)
+func (w *world) steer(k runs.Taken, words string, moved bool) {
+	w.T.Helper()
+	w.Until("it runs", func() bool { return w.Turn(k.Turn.ID).Status == jackline.Running })
+	if got, err := w.Turns.Steer(w.T.Context(), jackline.Local, k.Turn.Session, words, jackline.TurnOptions{}); err != nil || !got.Steered {
+		w.T.Fatal(got, err)
 	}
 	if moved {
-		w.until("the words moved", func() bool { return w.fact(k.Turn.Session, "steer.inbox") == "" })
+		w.Until("the words moved", func() bool { return w.fact(k.Turn.Session, "steer.inbox") == "" })
 	}
 }
 
 func (w *world) fact(s jackline.SessionID, key string) string {
-	w.t.Helper()
-	raw, err := w.db.State(context.Background(), jackline.Local, s, key)
+	w.T.Helper()
+	raw, err := w.DB.State(context.Background(), jackline.Local, s, key)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return string(raw)
 }
 
 // prompted waits until words are a prompt of their own, and that one is in a state.
 func (w *world) prompted(s jackline.SessionID, words string, st jackline.Status) {
-	w.t.Helper()
+	w.T.Helper()
 	var id jackline.TurnID
-	w.until("the words are a prompt", func() bool {
-		turns, err := w.db.Turns(context.Background(), jackline.Local, s)
+	w.Until("the words are a prompt", func() bool {
+		turns, err := w.DB.Turns(context.Background(), jackline.Local, s)
 		for _, v := range turns {
 			if v.Prompt == words {
 				id = v.ID
@@ -52,15 +53,15 @@ func (w *world) prompted(s jackline.SessionID, words string, st jackline.Status)
 		}
 		return err == nil && id != ""
 	})
-	w.ends(id, st)
+	w.Ends(id, st)
 }
 
 // once makes sure that words that were delivered, or became a prompt, came once and are kept nowhere else.
 func (w *world) once(s jackline.SessionID, words string) {
-	w.t.Helper()
-	events, err := w.db.Events(context.Background(), jackline.Local, s, 0, 1000)
+	w.T.Helper()
+	events, err := w.DB.Events(context.Background(), jackline.Local, s, 0, 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	n := 0
 	for _, e := range events {
@@ -69,7 +70,7 @@ func (w *world) once(s jackline.SessionID, words string) {
 		}
 	}
 	if n != 1 || w.fact(s, turn.SteerKey) != "" || w.fact(s, "steer.inbox") != "" {
-		w.t.Errorf("%q came %d times; kept %s %s", words, n, w.fact(s, turn.SteerKey), w.fact(s, "steer.inbox"))
+		w.T.Errorf("%q came %d times; kept %s %s", words, n, w.fact(s, turn.SteerKey), w.fact(s, "steer.inbox"))
 	}
 }
 
@@ -79,10 +80,10 @@ func TestWordsOutliveTheTurn(t *testing.T) {
 		"heard": jackline.Done, "heard; limit": jackline.StepLimit, "heard; fail": jackline.Failed, "heard; panic": jackline.Failed, "heard; leave": jackline.Failed,
 	} {
 		w := alone(t)
-		s := w.session()
-		k := w.submit(s.ID, prompt)
+		s := w.Session()
+		k := w.Submit(s.ID, prompt)
 		w.steer(k, "say words", false)
-		w.ends(k.Turn.ID, end)
+		w.Ends(k.Turn.ID, end)
 		w.prompted(s.ID, "say words", jackline.Done)
 		w.once(s.ID, "say words")
 	}
@@ -92,27 +93,27 @@ func TestWordsOutliveTheTurn(t *testing.T) {
 func TestWordsOutliveAStop(t *testing.T) {
 	for _, prompt := range []string{"heard; hang", writes} {
 		w := alone(t)
-		s := w.session()
-		k := w.submit(s.ID, prompt)
+		s := w.Session()
+		k := w.Submit(s.ID, prompt)
 		if prompt == writes {
-			w.ends(k.Turn.ID, jackline.Waiting)
-			settled(w, s.ID)
+			w.Ends(k.Turn.ID, jackline.Waiting)
+			w.Settled(s.ID)
 			state := map[string]json.RawMessage{turn.SteerKey: json.RawMessage(`["say words"]`)}
-			if _, err := w.db.Append(t.Context(), jackline.Local, jackline.Record{Session: s.ID, State: state}); err != nil {
+			if _, err := w.DB.Append(t.Context(), jackline.Local, jackline.Record{Session: s.ID, State: state}); err != nil {
 				t.Fatal(err)
 			}
 		} else {
 			w.steer(k, "say words", true)
 		}
-		if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
+		if _, err := w.Turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
 			t.Fatal(err)
 		}
-		w.ends(k.Turn.ID, jackline.Stopped)
+		w.Ends(k.Turn.ID, jackline.Stopped)
 		w.prompted(s.ID, "say words", jackline.Queued)
-		settled(w, s.ID)
+		w.Settled(s.ID)
 		pass(20 * time.Millisecond) // whatever would begin has begun
 		w.prompted(s.ID, "say words", jackline.Queued)
-		w.submit(s.ID, "say more")
+		w.Submit(s.ID, "say more")
 		w.prompted(s.ID, "say words", jackline.Done)
 		w.once(s.ID, "say words")
 	}
@@ -122,21 +123,21 @@ func TestWordsOutliveAStop(t *testing.T) {
 func TestWordsOutliveACrash(t *testing.T) {
 	for _, find := range map[string]func(*world, jackline.SessionID){
 		"resume": func(w *world, _ jackline.SessionID) {
-			exec(t, w, `UPDATE sessions SET updated = updated - 3700000000000`)
-			if err := w.turns.Resume(t.Context(), ""); err != nil {
+			w.Exec(`UPDATE sessions SET updated = updated - 3700000000000`)
+			if err := w.Turns.Resume(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"submit": func(w *world, s jackline.SessionID) { w.submit(s, "say next") },
+		"submit": func(w *world, s jackline.SessionID) { w.Submit(s, "say next") },
 	} {
 		w := alone(t)
-		s := w.session()
-		k := w.submit(s.ID, "heard; hang")
+		s := w.Session()
+		k := w.Submit(s.ID, "heard; hang")
 		w.steer(k, "say words", true)
 		crashed(t, w, s.ID)
-		w2 := newTurns(t, w.dir)
+		w2 := newTurns(t, w.Dir)
 		find(w2, s.ID)
-		w2.ends(k.Turn.ID, jackline.Interrupted)
+		w2.Ends(k.Turn.ID, jackline.Interrupted)
 		w2.prompted(s.ID, "say words", jackline.Done)
 		w2.once(s.ID, "say words")
 	}
@@ -171,9 +172,9 @@ func (p parrot) Stream(_ context.Context, r model.Request) iter.Seq2[model.Chunk
 func TestWordsAndTheEngine(t *testing.T) {
 	missing := make(chan struct{}, 1)
 	p := parrot{asked: make(chan model.Request, 10)}
-	w := alone(t, func(w *world, c *server.TurnsConfig) {
+	w := alone(t, func(w *runstest.World, c *runs.Config) {
 		c.Runner = &turn.Engine{
-			Journal: w.db, Desk: w.desk, Gate: func(s jackline.Session) (*tool.Gate, error) { return w.gate(s) }, Settings: w.set.Agent,
+			Journal: w.DB, Desk: w.Desk, Gate: func(s jackline.Session) (*tool.Gate, error) { return w.Gate(s) }, Settings: w.Set.Agent,
 			Models: func(context.Context, jackline.Session) (turn.Models, error) {
 				select {
 				case <-missing:
@@ -185,24 +186,24 @@ func TestWordsAndTheEngine(t *testing.T) {
 		}
 	})
 	for _, gone := range []bool{true, false} {
-		s := w.session()
-		k := w.submit(s.ID, "write")
-		w.ends(k.Turn.ID, jackline.Waiting)
-		settled(w, s.ID)
+		s := w.Session()
+		k := w.Submit(s.ID, "write")
+		w.Ends(k.Turn.ID, jackline.Waiting)
+		w.Settled(s.ID)
 		end := jackline.Done
 		if gone {
 			missing <- struct{}{}
 			end = jackline.Failed
 		}
-		if got, err := w.turns.Steer(t.Context(), jackline.Local, s.ID, "these words", jackline.TurnOptions{}); err != nil || !got.Steered {
+		if got, err := w.Turns.Steer(t.Context(), jackline.Local, s.ID, "these words", jackline.TurnOptions{}); err != nil || !got.Steered {
 			t.Fatal(got, err)
 		}
-		w.ends(k.Turn.ID, end)
+		w.Ends(k.Turn.ID, end)
 		if gone {
 			w.prompted(s.ID, "these words", jackline.Done)
 		}
-		settled(w, s.ID)
-		if turns, err := w.db.Turns(t.Context(), jackline.Local, s.ID); err != nil || !gone && len(turns) != 1 {
+		w.Settled(s.ID)
+		if turns, err := w.DB.Turns(t.Context(), jackline.Local, s.ID); err != nil || !gone && len(turns) != 1 {
 			t.Errorf("%+v, %v", turns, err)
 		}
 		w.once(s.ID, "these words")
@@ -235,19 +236,19 @@ func (m mortal) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, _
 func TestStopOutlivesACrash(t *testing.T) {
 	find := map[string]func(*world, jackline.Turn){
 		"resume": func(w *world, _ jackline.Turn) {
-			if err := w.turns.Resume(t.Context(), ""); err != nil {
+			if err := w.Turns.Resume(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"submit": func(w *world, v jackline.Turn) {
-			w.ends(w.submit(v.Session, "say next").Turn.ID, jackline.Done)
+			w.Ends(w.Submit(v.Session, "say next").Turn.ID, jackline.Done)
 		},
 		"answer": func(w *world, v jackline.Turn) { // to a card of it, where a server has run all the time
 			if v.Status != jackline.Waiting {
-				w.submit(v.Session, "say next")
+				w.Submit(v.Session, "say next")
 				return
 			}
-			if err := w.turns.Woken(t.Context(), jackline.Local, v.ID); err != nil {
+			if err := w.Turns.Woken(t.Context(), jackline.Local, v.ID); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -257,41 +258,41 @@ func TestStopOutlivesACrash(t *testing.T) {
 			t.Run(string(status)+" "+name, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "data")
 				buried := make(chan struct{})
-				w := newTurns(t, dir, func(w *world, c *server.TurnsConfig) { c.Runner = mortal{c.Runner, w.db, status, buried} })
-				t.Cleanup(func() { close(buried); w.close() })
-				if err := w.turns.Resume(t.Context(), ""); err != nil {
+				w := newTurns(t, dir, func(w *runstest.World, c *runs.Config) { c.Runner = mortal{c.Runner, w.DB, status, buried} })
+				t.Cleanup(func() { close(buried); w.Close() })
+				if err := w.Turns.Resume(t.Context(), ""); err != nil {
 					t.Fatal(err)
 				}
-				s := w.session()
-				k := w.submit(s.ID, "say x")
-				queued := w.submit(s.ID, "say queued")
-				w.until("it runs", func() bool { return w.turn(k.Turn.ID).Status == status })
-				w.until("it has the chat", func() bool {
-					_, ok, err := w.db.HolderOf(t.Context(), "session "+string(s.ID))
+				s := w.Session()
+				k := w.Submit(s.ID, "say x")
+				queued := w.Submit(s.ID, "say queued")
+				w.Until("it runs", func() bool { return w.Turn(k.Turn.ID).Status == status })
+				w.Until("it has the chat", func() bool {
+					_, ok, err := w.DB.HolderOf(t.Context(), "session "+string(s.ID))
 					return ok && err == nil
 				})
-				if _, err := w.turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
+				if _, err := w.Turns.Stop(t.Context(), jackline.Local, s.ID); err != nil {
 					t.Fatal(err)
 				}
 				crashed(t, w, s.ID)
-				exec(t, w, `DELETE FROM leases`)
+				w.Exec(`DELETE FROM leases`)
 
 				w2 := newTurns(t, dir)
-				find(w2, w2.turn(k.Turn.ID))
-				if v := w2.ends(k.Turn.ID, jackline.Stopped); v.Reason != "Stopped." {
+				find(w2, w2.Turn(k.Turn.ID))
+				if v := w2.Ends(k.Turn.ID, jackline.Stopped); v.Reason != "Stopped." {
 					t.Errorf("%+v", v)
 				}
 				select {
-				case id := <-w2.puppet.began:
+				case id := <-w2.Puppet.Began:
 					if id == k.Turn.ID {
 						t.Error("it ran again")
 					}
 				case <-time.After(20 * time.Millisecond):
 				}
 				if name == "resume" {
-					w2.ends(queued.Turn.ID, jackline.Queued)
+					w2.Ends(queued.Turn.ID, jackline.Queued)
 				}
-				w2.close()
+				w2.Close()
 			})
 		}
 	}

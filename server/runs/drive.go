@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (t *Turns) pick(l *lane, first bool) *run {
 	if t.yields(l, first) {
 		return nil
 	}
-	if t.takes() != nil {
+	if t.takes() != nil || t.owes(l, "") != nil {
 		t.rest(l, "", false)
 		return nil
 	}
@@ -241,7 +241,8 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 	case errors.Is(cause, errLost):
 		next = r.turn // taken up again when the session is free
 	case err != nil:
-		got = t.finish(ctx, l, r.turn, jackline.Failed, jackline.Say(err), err)
+		st, reason := endOf(err)
+		got = t.finish(ctx, l, r.turn, st, reason, err)
 	case got.Status == jackline.Waiting && again:
 		next = r.turn
 	case got.Status == jackline.Waiting:
@@ -252,7 +253,9 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 	if got.Status.Over() && got.ID == r.turn {
 		t.rescue(ctx, l, got)
 	}
-	t.giveBack(l)
+	if t.owes(l, "") == nil { // else it stays ours until the end is written
+		t.giveBack(l)
+	}
 	t.mu.Lock()
 	l.run, l.waiting, l.cards = nil, "", -1
 	if next != "" {
@@ -270,7 +273,7 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 
 // finish ends a turn that no longer runs, and says in the log why that was needed.
 func (t *Turns) finish(ctx context.Context, l *lane, id jackline.TurnID, s jackline.Status, reason string, cause error) jackline.Turn {
-	if cause != nil && s == jackline.Failed {
+	if cause != nil && s != jackline.Stopped {
 		t.log.Error("a turn failed", "session", l.session, "turn", id, "err", cause)
 	}
 	if reason == "" {
@@ -278,10 +281,22 @@ func (t *Turns) finish(ctx context.Context, l *lane, id jackline.TurnID, s jackl
 	}
 	v, err := t.finishSafely(ctx, l, id, s, reason)
 	if err != nil {
-		// It stays in the log as running. Whoever next looks at the session ends it.
-		t.log.Error("a turn could not be ended", "session", l.session, "turn", id, "err", err)
+		// It stays in the log as running for now. The keeper, or whoever looks at the session before, ends it.
+		t.log.Error("a turn could not be ended; it is tried again", "session", l.session, "turn", id, "err", err)
+		t.mu.Lock()
+		l.ending = &ending{turn: id, status: s, reason: reason, pause: endSoon, due: time.Now().Add(endSoon)}
+		t.mu.Unlock()
 	}
 	return v
+}
+
+// endOf is how a turn ends whose runner could not go on. Where the store cannot be used, nothing is wrong with the turn: a
+// person may carry it on later.
+func endOf(err error) (jackline.Status, string) {
+	if jackline.KindOf(err) == jackline.Unavailable {
+		return jackline.Interrupted, jackline.Say(err) + " Continue this turn to go on from where it stopped."
+	}
+	return jackline.Failed, jackline.Say(err)
 }
 
 // conclude ends a turn that no longer runs, or never did, and gives the prompt that was queued of what was said to it too
@@ -311,7 +326,15 @@ func (t *Turns) finishSafely(ctx context.Context, l *lane, id jackline.TurnID, s
 			err = &broken{fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	return t.runner.Finish(ctx, l.owner, id, s, reason)
+	if v, err = t.runner.Finish(ctx, l.owner, id, s, reason); err != nil {
+		return v, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.ending != nil && l.ending.turn == id {
+		l.ending = nil
+	}
+	return v, nil
 }
 
 const stoppedText = "Stopped."

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -138,7 +138,7 @@ func (t *Turns) Lift(ctx context.Context, o jackline.Owner, by string) error {
 	t.mu.Lock()
 	t.killed = false
 	t.mu.Unlock()
-	t.tell(ctx, t.newest(ctx, o), jackline.Killed{On: false, By: by})
+	t.Announce(ctx, o, jackline.Killed{On: false, By: by})
 	return nil
 }
 
@@ -149,7 +149,13 @@ func (t *Turns) Halted() bool {
 	return t.killed
 }
 
-// newest is the owner's session that changed last: where an event goes that belongs to none.
+// Announce logs an event that belongs to no session where its owner looks first: in the session that changed last.
+// What it tells of holds even where it cannot be logged.
+func (t *Turns) Announce(ctx context.Context, o jackline.Owner, b jackline.Body) {
+	t.tell(ctx, t.newest(ctx, o), b)
+}
+
+// newest is the owner's session that changed last, or none.
 func (t *Turns) newest(ctx context.Context, o jackline.Owner) []place {
 	rows, err := t.db.Sessions(ctx, o, store.SessionQuery{Limit: 1})
 	if err != nil || len(rows) == 0 {

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -19,7 +19,8 @@ const (
 	lookSeldom = 30 * time.Second
 )
 
-// keep is the keeper: it renews leases, lets cards expire, and wakes turns whose cards were answered elsewhere.
+// keep is the keeper: it renews leases, lets cards expire, wakes turns whose cards were answered elsewhere, and ends those
+// whose end could not be written.
 func (t *Turns) keep() {
 	timer := time.NewTimer(renewEvery)
 	defer timer.Stop()
@@ -37,8 +38,10 @@ func (t *Turns) keep() {
 			renew = time.Now().Add(renewEvery)
 		}
 		next := renew
-		if e := t.expire(ctx); !e.IsZero() && e.Before(next) {
-			next = e
+		for _, due := range []time.Time{t.expire(ctx), t.pay(ctx)} {
+			if !due.IsZero() && due.Before(next) {
+				next = due
+			}
 		}
 		if soon := t.compare(ctx); soon > 0 && time.Now().Add(soon).Before(next) {
 			next = time.Now().Add(soon)

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Desk interface {
 	Expire(context.Context, time.Time) ([]jackline.Approval, error)
 }
 
-// TurnsConfig is what [OpenTurns] needs.
-type TurnsConfig struct {
+// Config is what [Open] needs. All fields are needed.
+type Config struct {
 	Store  *store.DB
 	Desk   Desk
 	Runner turn.Runner
@@ -97,6 +97,7 @@ type lane struct {
 	since   time.Time       // since when
 	cards   int             // how many cards of it were open when the keeper last looked; -1: it has not looked
 	idle    bool            // it was run again although no card of it was open
+	ending  *ending         // the end of a turn that could not be written yet; nothing runs before it is
 }
 
 // A run is one stretch of a turn.
@@ -124,8 +125,8 @@ type Taken struct {
 // errLost ends a run whose session another process has taken over.
 var errLost = errors.New("another process has taken the session over")
 
-// OpenTurns makes a Turns that runs nothing yet. The caller ends it with [Turns.Shutdown].
-func OpenTurns(ctx context.Context, c TurnsConfig) (*Turns, error) {
+// Open makes a Turns that runs nothing yet. The caller ends it with [Turns.Shutdown].
+func Open(ctx context.Context, c Config) (*Turns, error) {
 	flag, err := c.Store.Flag(ctx, killFlag)
 	if err != nil {
 		return nil, err
@@ -170,7 +171,10 @@ func (t *Turns) Shutdown(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return jackline.E("server.Shutdown", jackline.Timeout, ctx.Err(), "Some turns did not end in time.")
+		return jackline.E("runs.Shutdown", jackline.Timeout, ctx.Err(), "Some turns did not end in time.")
+	}
+	if first {
+		t.payLast(ctx)
 	}
 	if !t.serves() {
 		return nil
@@ -209,7 +213,7 @@ func (t *Turns) leave(l *lane) {
 
 // forget drops a lane that knows nothing that the store does not. Turns.mu is held.
 func (t *Turns) forget(l *lane) {
-	if l.users == 0 && !l.busy && !l.ready && !l.blocked && l.waiting == "" && l.next == "" && t.lanes[l.session] == l {
+	if l.users == 0 && !l.busy && !l.ready && !l.blocked && l.waiting == "" && l.next == "" && l.ending == nil && t.lanes[l.session] == l {
 		delete(t.lanes, l.session)
 	}
 }
@@ -228,9 +232,9 @@ func (t *Turns) takes() error {
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return jackline.E("server.Turns", jackline.Unavailable, nil, "Jackline is shutting down.")
+		return jackline.E("runs.Turns", jackline.Unavailable, nil, "Jackline is shutting down.")
 	case t.killed:
-		return jackline.E("server.Turns", jackline.Conflict, nil, "The kill switch is on: lift it, then send the prompt again.")
+		return jackline.E("runs.Turns", jackline.Conflict, nil, "The kill switch is on: lift it, then send the prompt again.")
 	}
 	return nil
 }
@@ -265,7 +269,7 @@ func (t *Turns) schedule() {
 
 // standing reads what a session has under way and what it has queued. A turn that counts as running, but that no
 // living process runs, is what a crash left behind: it is ended here as interrupted, or as stopped if a person had said
-// so. A turn that another living process runs makes it a Conflict.
+// so; and one whose end could not be written before is ended as it should have been. A turn that another living process runs makes it a Conflict.
 func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, queue []jackline.Turn, err error) {
 	open, err := t.db.OpenTurns(ctx)
 	if err != nil {
@@ -280,12 +284,15 @@ func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, q
 		if v.Session != l.session || v.Parent != "" {
 			continue
 		}
-		if t.has(l, v.ID) {
+		owed := t.owes(l, v.ID)
+		if owed == nil && t.has(l, v.ID) {
 			active = &v
 			continue
 		}
 		end, why := jackline.Interrupted, interruptedText
 		switch {
+		case owed != nil:
+			end, why = owed.status, owed.reason
 		case slices.Contains(stops, string(v.ID)):
 			end, why = jackline.Stopped, stoppedText
 		case v.Status == jackline.Queued:
@@ -301,6 +308,9 @@ func (t *Turns) standing(ctx context.Context, l *lane) (active *jackline.Turn, q
 		words, err := t.conclude(ctx, l, v.ID, end, why)
 		if err != nil {
 			return nil, nil, err
+		}
+		if owed != nil {
+			t.giveBack(l) // it was kept for this
 		}
 		late = append(late, words...)
 	}
