@@ -8,13 +8,18 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline/server/guard"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 )
 
 func (m *Main) serveFlags(cmd *cobra.Command) {
@@ -47,26 +52,26 @@ func (m *Main) webCmd() *cobra.Command {
 
 // serve runs the server until a signal ends it.
 func (m *Main) serve(ctx context.Context, open bool) error {
-	conf, err := loadConfig(m.Env, m.flags)
+	conf, err := settings.Load(m.Env, m.flags)
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
 	m.warn(conf)
-	if c := running(ctx, conf.places.data); c != nil && !m.ownEngine() {
-		code, err := ask[struct {
+	if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil && !m.ownEngine() {
+		code, err := client.Ask[struct {
 			Code string `json:"code"`
 		}](ctx, c, "POST", "/api/login/codes", map[string]any{})
 		if err != nil {
 			return err
 		}
-		m.greet(c.base+"/#code="+url.QueryEscape(code.Code), "A server runs already at "+c.base+".", open)
+		m.greet(c.Base+"/#code="+url.QueryEscape(code.Code), "A server runs already at "+c.Base+".", open)
 		return nil
 	}
-	l, note, err := guard.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
+	l, note, err := guard.Listen(conf.Text("server.listen"), conf.Yes("server.allowRemote"))
 	if err != nil {
 		return err
 	}
-	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.texts("server.hosts")...))
+	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.Texts("server.hosts")...))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -74,11 +79,11 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	if err := a.turns.Resume(ctx, l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	file := filepath.Join(conf.places.data, addressFile)
-	if err := writeWhole(file, l.Addr().String()+"\n"); err != nil {
+	withdraw, err := client.Announce(conf.Places.Data, l.Addr().String())
+	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer func() { _ = os.Remove(file) }()
+	defer withdraw()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -93,9 +98,9 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	defer stopWatch()
 	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
 	if st := a.engines.Status(); st.Ready {
-		fmt.Fprintf(m.Err, "Model: %s (%s)\n", plain(st.Name), st.Mode)
+		fmt.Fprintf(m.Err, "Model: %s (%s)\n", terminal.Plain(st.Name), st.Mode)
 	} else {
-		fmt.Fprintf(m.Err, "Model: %s\n", plain(st.Why))
+		fmt.Fprintf(m.Err, "Model: %s\n", terminal.Plain(st.Why))
 	}
 	err = a.server.Serve(ctx, l)
 	var e *exit
@@ -103,15 +108,6 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		return nil // asked to end, and ended well
 	}
 	return err
-}
-
-// writeWhole writes a small file that others may read at any moment: they find all of it or none.
-func writeWhole(name, text string) error {
-	part := name + ".part"
-	if err := os.WriteFile(part, []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(part, name)
 }
 
 // display is an address as a browser takes it.
