@@ -41,6 +41,7 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 		if err != nil {
 			return err
 		}
+		m.warn(conf.Warnings)
 		// This machine's token goes to this machine's server and nowhere else.
 		own := client.Running(ctx, conf.Places.Data, buildVersion())
 		if own == nil || own.Base != c.Base {

@@ -84,6 +84,7 @@ func main() {
 func (m *Main) Run(ctx context.Context) int {
 	m.flags = map[string]any{}
 	root := m.root()
+	strict(root, m.Args)
 	root.SetArgs(m.Args)
 	root.SetIn(m.In)
 	root.SetOut(m.Out)
@@ -157,7 +158,8 @@ func (m *Main) root() *cobra.Command {
 	root.SetVersionTemplate("jackline {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	f := root.PersistentFlags()
-	f.StringVar(&m.color, "color", "auto", "colour: auto, always, never")
+	m.color = "auto"
+	f.Var(choice{of: []string{"auto", "always", "never"}, v: &m.color}, "color", "colour: auto, always, never")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(),

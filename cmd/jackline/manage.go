@@ -344,7 +344,7 @@ func (m *Main) configCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m.warn(conf)
+			m.warn(conf.Warnings)
 			if asJSON {
 				all := map[string]any{}
 				for _, k := range settings.Keys() {
@@ -364,9 +364,9 @@ func (m *Main) configCmd() *cobra.Command {
 	return cmd
 }
 
-// warn prints what was odd about the settings.
-func (m *Main) warn(c *settings.Config) {
-	for _, w := range c.Warnings {
+// warn prints what is odd about the settings.
+func (m *Main) warn(warnings []string) {
+	for _, w := range warnings {
 		fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(w))
 	}
 }

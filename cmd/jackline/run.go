@@ -147,6 +147,9 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "jsonl" {
 		return usage("--output must be text, json or jsonl, not %q", o.output)
 	}
+	if err := m.warnIdle(o.allow); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())

@@ -56,7 +56,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	m.warn(conf)
+	m.warn(conf.Warnings)
 	if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil && !m.ownEngine() {
 		code, err := client.Ask[struct {
 			Code string `json:"code"`
@@ -64,7 +64,11 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		if err != nil {
 			return err
 		}
-		m.greet(c.Base+"/#code="+url.QueryEscape(code.Code), "A server runs already at "+c.Base+".", open)
+		note := "A server runs already at " + c.Base + "; none was started here."
+		if len(m.flags) > 0 {
+			note += " It keeps its own settings: what was given here changes nothing."
+		}
+		m.greet(c.Base+"/#code="+url.QueryEscape(code.Code), note, "", open)
 		return nil
 	}
 	l, note, err := guard.Listen(conf.Text("server.listen"), conf.Yes("server.allowRemote"))
@@ -96,7 +100,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		cancel(&exit{code, nil})
 	})
 	defer stopWatch()
-	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
+	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, " Ctrl+C ends the server.", open)
 	if st := a.engines.Status(); st.Ready {
 		fmt.Fprintf(m.Err, "Model: %s (%s)\n", terminal.Plain(st.Name), st.Mode)
 	} else {
@@ -118,13 +122,13 @@ func display(a net.Addr) string {
 	return a.String()
 }
 
-// greet tells where the page is, and opens it where there is somebody to look at it.
-func (m *Main) greet(link, note string, open bool) {
+// greet tells where the page is, and opens it where there is somebody to look at it. end says how the server is ended.
+func (m *Main) greet(link, note, end string, open bool) {
 	if note != "" {
 		fmt.Fprintln(m.Err, note)
 	}
 	fmt.Fprintf(m.Out, "Jackline is at %s\n", link)
-	fmt.Fprintln(m.Err, "The link works once, within ten minutes; jackline web makes another. Ctrl+C ends the server.")
+	fmt.Fprintln(m.Err, "The link works once, within ten minutes; jackline web makes another."+end)
 	if !open || !m.Terminal {
 		return
 	}

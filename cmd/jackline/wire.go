@@ -23,7 +23,6 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
-	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
@@ -82,7 +81,8 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		Name: conf.Text("model.name"), BaseURL: conf.Text("model.baseUrl"), KeyEnv: conf.Text("model.apiKeyEnv"),
 		ToolMode: conf.Text("model.toolMode"), Window: conf.Number("model.window"), File: conf.Places.File, Env: m.Env,
 	})
-	if a.policy, err = a.newPolicy(); err != nil {
+	var names []string
+	if a.policy, names, a.runner, err = newPolicy(); err != nil {
 		return nil, err
 	}
 	// Those that came through the page or the API were checked when they came.
@@ -90,6 +90,11 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, jackline.E("config", jackline.Invalid, errors.Join(faults...), "permissions.rules (%s): %s",
 			conf.From("permissions.rules"), jackline.Say(faults[0]))
 	}
+	inForce, err := a.set.Permissions(ctx, jackline.Local)
+	if err != nil {
+		return nil, err
+	}
+	m.warn(idle(a.policy, names, inForce))
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
@@ -137,29 +142,6 @@ func (a *app) close(ctx context.Context) {
 }
 
 func page() fs.FS { return ui.Files() }
-
-// newPolicy makes the judge of all intents. The names of the tools are the same in every workspace.
-func (a *app) newPolicy() (*policy.Policy, error) {
-	names, err := tool.NewSet(builtin.All(builtin.Deps{})...)
-	if err != nil {
-		return nil, err
-	}
-	for t := range names.All() {
-		if t.Facts().Effect.Has(jackline.Exec) {
-			a.runner = t.Facts().Name
-		}
-	}
-	return policy.New(policy.Config{
-		Lookup: func(name string) (string, jackline.Effect, bool) {
-			t, ok := names.Lookup(name)
-			if !ok {
-				return "", 0, false
-			}
-			return t.Facts().Name, t.Facts().Effect, true
-		},
-		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
-	}), nil
-}
 
 // timeout is how long a card waits.
 func (a *app) timeout() time.Duration {
@@ -267,7 +249,7 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	m.warn(conf)
+	m.warn(conf.Warnings)
 	if !alone {
 		if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil {
 			return &connection{client: c, close: func() {}, interrupted: func() {}}, nil

@@ -121,7 +121,7 @@ func readWhole(file string) ([]byte, error) {
 	if err != nil {
 		return nil, jackline.E("config", jackline.Invalid, err, "The configuration file %s cannot be read. Check its permissions.", file)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
 		return nil, jackline.E("config", jackline.Invalid, err, "The configuration file %s cannot be read.", file)
