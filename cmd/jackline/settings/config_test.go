@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -122,4 +123,38 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A folder that would be another one wherever the program starts is refused, or ignored where the XDG rules say so.
+func TestPlacesAreWhole(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	for _, home := range []string{"x", "./x", "../x", "."} {
+		if _, err := Load(testEnv(t, map[string]string{"JACKLINE_HOME": home}), nil); err == nil || !strings.Contains(err.Error(), "must be a whole path") {
+			t.Errorf("JACKLINE_HOME=%s: %v", home, err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return // where there are no XDG folders
+	}
+	vars := map[string]string{"JACKLINE_HOME": "", "XDG_CONFIG_HOME": "conf", "XDG_DATA_HOME": filepath.Join(dir, "d"), "XDG_STATE_HOME": "./s"}
+	c, err := Load(testEnv(t, vars), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Places{
+		File: filepath.Join(dir, ".config/jackline/config.yaml"), Data: filepath.Join(dir, "d/jackline"), Logs: filepath.Join(dir, ".local/state/jackline"),
+		Workspace: filepath.Join(dir, "jackline"),
+	}
+	if c.Places != want {
+		t.Errorf("%+v, want %+v", c.Places, want)
+	}
+	said := strings.Join(c.Warnings, "\n")
+	if len(c.Warnings) != 2 || !strings.Contains(said, "XDG_CONFIG_HOME") || !strings.Contains(said, "XDG_STATE_HOME") {
+		t.Errorf("the warnings are %q", said)
+	}
+	t.Setenv("HOME", "elsewhere")
+	if _, err := Load(testEnv(t, vars), nil); err == nil || !strings.Contains(err.Error(), "HOME must be a whole path") {
+		t.Errorf("a relative HOME: %v", err)
+	}
 }

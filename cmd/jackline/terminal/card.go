@@ -155,10 +155,13 @@ func (k *card) read(ctx context.Context, t *Terminal, c *client.Client, line str
 func (t *Terminal) Show(a jackline.Approval) { (&card{row: a}).print(t) }
 
 // Settle puts a card on the terminal and takes a person's lines until it is settled, in whichever way. It reports false where the
-// lines ended before.
+// lines ended before, or nobody types.
 func (t *Terminal) Settle(ctx context.Context, c *client.Client, a jackline.Approval) bool {
 	k := &card{row: a}
 	k.print(t)
+	if t.Lines == nil {
+		return false
+	}
 	for line := range t.Lines {
 		done, err := k.read(ctx, t, c, line)
 		if err != nil {
