@@ -83,8 +83,11 @@ var ours = law{
 		"server/runs/runstest": 5,
 
 		// Where all of it is plugged together.
-		"cmd/jackline":         6,
-		"cmd/jackline/engines": 4, // over the models and the loop
+		"cmd/jackline":          6,
+		"cmd/jackline/engines":  4, // over the models and the loop
+		"cmd/jackline/terminal": 4, // over the client
+		"cmd/jackline/settings": 4,
+		"cmd/jackline/client":   3, // over the server's guard
 	},
 
 	fences: map[string]map[string]string{
@@ -118,18 +121,19 @@ var ours = law{
 	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "tool/tooltest": true, "server/runs/runstest": true},
 
 	goroutines: map[string]string{
-		"server":       "the listener, waited for in Serve",
-		"server/runs":  "running turns and their keeper, waited for in Shutdown",
-		"job":          "one for each process that outlives its call",
-		"mcp":          "one for each connection",
-		"approval":     "the clock of waiting rows",
-		"store":        "the one writer of group commits",
-		"turn":         "pure reads of one step in parallel, and children; both waited for",
-		"builtin":      "searches that run side by side and are waited for",
-		"sandbox":      "the thread that is locked while it is confined",
-		"model/openai": "the reader of a stream that may stall",
-		"model/detect": "engines that are asked at the same time",
-		"cmd/jackline": "signals, the browser, the terminal",
+		"server":                "the listener, waited for in Serve",
+		"server/runs":           "running turns and their keeper, waited for in Shutdown",
+		"job":                   "one for each process that outlives its call",
+		"mcp":                   "one for each connection",
+		"approval":              "the clock of waiting rows",
+		"store":                 "the one writer of group commits",
+		"turn":                  "pure reads of one step in parallel, and children; both waited for",
+		"builtin":               "searches that run side by side and are waited for",
+		"sandbox":               "the thread that is locked while it is confined",
+		"model/openai":          "the reader of a stream that may stall",
+		"model/detect":          "engines that are asked at the same time",
+		"cmd/jackline":          "signals, and the server inside the process",
+		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",
 	},
 
 	processes: map[string]string{

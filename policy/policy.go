@@ -19,6 +19,10 @@ type Config struct {
 	// list of disabled tools know own names only.
 	Lookup func(name string) (own string, e jackline.Effect, ok bool)
 
+	// Names are the own names of all tools. Without them no rule and no entry of the list of disabled tools is called idle
+	// for its name.
+	Names []string
+
 	// CheckShell says why nobody may run a command, or "". Without it every command is refused.
 	CheckShell func(command string) string
 

@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -84,11 +87,11 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	}
 	path := filepath.Join(dir, fileDB)
 	if d.read, err = openPool(path, false); err != nil {
-		return nil, fault(op, err)
+		return nil, openFault(op, dir, err)
 	}
 	ours, fresh, err := probe(ctx, d.read)
 	if err != nil {
-		return nil, fault(op, err)
+		return nil, openFault(op, dir, err)
 	}
 	if !ours && !fresh {
 		return nil, jackline.E(op, jackline.Conflict, nil,
@@ -99,14 +102,14 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	}
 	d.boxes = newBoxes(d.master)
 	if d.write, err = openPool(path, true); err != nil {
-		return nil, fault(op, err)
+		return nil, openFault(op, dir, err)
 	}
 	if err := d.prepare(ctx, fresh); err != nil {
-		return nil, fault(op, err)
+		return nil, openFault(op, dir, err)
 	}
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
-		return nil, fault(op, err)
+		return nil, openFault(op, dir, err)
 	}
 	// The writer outlives the call that opened the store: it ends with Close.
 	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
@@ -289,11 +292,27 @@ func folderFault(op, dir string, err error) error {
 	switch {
 	case errors.As(err, &have):
 		return err
+	case errors.Is(err, syscall.EROFS):
+		return jackline.E(op, jackline.Unavailable, err,
+			"Jackline's data folder %s lies on a disk that is read-only: make it writable, or choose another folder.", dir)
 	case errors.Is(err, fs.ErrPermission):
 		return jackline.E(op, jackline.Unavailable, err,
 			"Jackline may not use its data folder %s: give this user the right to read and write it and the files in it, or choose another folder.", dir)
 	}
 	return jackline.E(op, jackline.Unavailable, err, "Jackline cannot use its data folder %s: %s.", dir, plainReason(err))
+}
+
+// openFault is fault for a database that is being opened: where it lies is half of what a person has to know.
+func openFault(op, dir string, err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+			return jackline.E(op, jackline.Unavailable, err,
+				"Jackline cannot write its database in the data folder %s: the folder, the file or the disk is read-only. Give this user the right to read and write the folder and the files in it, or choose another folder.", dir)
+		}
+	}
+	return fault(op, err)
 }
 
 // plainReason is what the system says about a file, without the path.

@@ -102,7 +102,7 @@ func TestNoRights(t *testing.T) {
 		"folder closed":       {func(t *testing.T, dir string) { fill(t, dir); chmod(t, dir, 0) }, []string{"error: unavailable", "give this user the right"}},
 		"folder not writable": {func(t *testing.T, dir string) { chmod(t, dir, 0o500) }, []string{"error: unavailable", "give this user the right"}},
 		"full folder not writable": {func(t *testing.T, dir string) { fill(t, dir); chmod(t, dir, 0o500) },
-			[]string{"error: unavailable", "user"}},
+			[]string{"error: unavailable", "Give this user the right"}},
 		"key closed":          {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileKey), 0) }, []string{"error: unavailable", "give this user the right"}},
 		"database closed":     {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileDB), 0) }, []string{"error: unavailable", "this user"}},
 		"database read-only":  {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileDB), 0o400) }, []string{"error: unavailable", "read-only"}},
@@ -119,12 +119,23 @@ func TestNoRights(t *testing.T) {
 				dir = filepath.Join(dir, "below")
 			}
 			out := asUser(t, dir)
+			if !strings.HasPrefix(out, "open") && !strings.Contains(out, dir) {
+				t.Errorf("it says %q, without the folder", out)
+			}
 			for _, w := range test.want {
 				if !strings.Contains(out, w) {
 					t.Errorf("it says %q, without %q", out, w)
 				}
 			}
 		})
+	}
+}
+
+// A disk that is read-only is not a matter of rights.
+func TestReadOnlyDisk(t *testing.T) {
+	err := folderFault("test", "/mnt/data", &fs.PathError{Op: "open", Path: "/mnt/data/key", Err: syscall.EROFS})
+	if say := jackline.Say(err); jackline.KindOf(err) != jackline.Unavailable || !strings.Contains(say, "/mnt/data lies on a disk that is read-only: make it writable") {
+		t.Errorf("it says %q", say)
 	}
 }
 

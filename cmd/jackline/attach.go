@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 func (m *Main) attachCmd() *cobra.Command {
@@ -33,22 +35,23 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 	}
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	c := &client{base: u.Scheme + "://" + u.Host, token: m.Env(tokenEnv), http: plainHTTP()}
-	if c.token == "" {
-		conf, err := loadConfig(m.Env, m.flags)
+	c := &client.Client{Base: u.Scheme + "://" + u.Host, Token: m.Env(tokenEnv), Version: buildVersion(), HTTP: client.HTTP()}
+	if c.Token == "" {
+		conf, err := settings.Load(m.Env, m.flags)
 		if err != nil {
 			return err
 		}
+		m.warn(conf.Warnings)
 		// This machine's token goes to this machine's server and nowhere else.
-		own := running(ctx, conf.places.data)
-		if own == nil || own.base != c.base {
-			return usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.base)
+		own := client.Running(ctx, conf.Places.Data, buildVersion())
+		if own == nil || own.Base != c.Base {
+			return usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.Base)
 		}
 		c = own
 	}
 	id := jackline.SessionID(session)
 	if id == "" {
-		s, ok, err := c.newest(ctx, "")
+		s, ok, err := c.Newest(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -58,9 +61,9 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 		id = s.ID
 	}
 	t := m.terminal()
-	t.stream, t.quiet = t.interactive, m.quiet
-	if t.interactive {
-		t.lines = readLines(m.In)
+	t.Stream, t.Quiet = t.Interactive, m.quiet
+	if t.Interactive {
+		t.Lines = terminal.ReadLines(m.In)
 	}
 	stopWatch := m.onSignal(func(os.Signal) { leave(&exit{exitInterrupted, nil}) })
 	defer stopWatch()
@@ -73,61 +76,48 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 }
 
 // watch follows the turns of a chat from where they are now, until none is under way or one waits for somebody else.
-func (m *Main) watch(ctx context.Context, c *client, t *terminal, id jackline.SessionID) error {
-	after, err := c.lastEvent(ctx, id)
+func (m *Main) watch(ctx context.Context, c *client.Client, t *terminal.Terminal, id jackline.SessionID) error {
+	after, err := c.LastEvent(ctx, id)
 	if err != nil {
 		return err
 	}
 	for seen := false; ; seen = true {
-		turns, err := c.turns(ctx, id)
+		turns, err := c.Turns(ctx, id)
 		if err != nil {
 			return err
 		}
 		at := slices.IndexFunc(turns, func(tn jackline.Turn) bool { return !tn.Status.Over() })
 		if at < 0 {
 			if len(turns) > 0 && !seen {
-				fmt.Fprintln(m.Out, plain(turns[len(turns)-1].Answer))
+				fmt.Fprintln(m.Out, terminal.Plain(turns[len(turns)-1].Answer))
 			}
 			return nil
 		}
-		f := following{session: id, turn: turns[at].ID, after: after, waits: turns[at].Status == jackline.Waiting}
-		cards, err := c.cards(ctx, id, f.turn)
+		f := terminal.Following{Session: id, Turn: turns[at].ID, After: after, Waits: turns[at].Status == jackline.Waiting}
+		cards, err := c.Cards(ctx, id, f.Turn)
 		if err != nil {
 			return err
 		}
 		for _, a := range cards {
-			f.open = append(f.open, a.ID)
+			f.Open = append(f.Open, a.ID)
 		}
 		// A turn that waits and has no card was answered just now.
-		w := watched{waiting: f.open}
-		if t.interactive || !f.waits || len(f.open) == 0 {
-			if w, err = t.follow(ctx, c, f); err != nil {
+		w := terminal.Watched{Waiting: f.Open}
+		if t.Interactive || !f.Waits || len(f.Open) == 0 {
+			if w, err = t.Follow(ctx, c, f); err != nil {
 				return err
 			}
 		}
-		if w.end == nil {
-			for _, a := range w.waiting {
-				fmt.Fprintf(m.Err, "jackline: waits for an answer: %s\n", plain(string(a)))
+		if w.End == nil {
+			for _, a := range w.Waiting {
+				fmt.Fprintf(m.Err, "jackline: waits for an answer: %s\n", terminal.Plain(string(a)))
 			}
 			return &exit{exitWaiting, nil}
 		}
-		t.finish(w)
-		if w.end.Status != jackline.Done && w.end.Reason != "" {
-			fmt.Fprintln(m.Err, "jackline: "+plain(w.end.Reason))
+		t.Finish(w)
+		if w.End.Status != jackline.Done && w.End.Reason != "" {
+			fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(w.End.Reason))
 		}
-		after = w.after
+		after = w.After
 	}
-}
-
-// finish shows what is missing of the answer of a turn that was watched to its end: it may have begun before.
-func (t *terminal) finish(w watched) {
-	answer, said := strings.TrimSpace(w.end.Answer), strings.TrimSpace(w.said)
-	if rest, ok := strings.CutPrefix(answer, said); ok {
-		fmt.Fprint(t.out, plain(rest))
-	} else if head, ok := strings.CutSuffix(answer, said); ok {
-		fmt.Fprintln(t.out)
-		t.say("%s\n", t.paint("2", "  (before that: "+plain(head)+")"))
-		return
-	}
-	fmt.Fprintln(t.out)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 type chatOptions struct {
@@ -55,13 +57,13 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 	defer conn.close()
 	c := conn.client
 	t := m.terminal()
-	t.stream, t.quiet, t.interactive = true, false, true
-	t.lines = readLines(m.In)
+	t.Stream, t.Quiet, t.Interactive = true, false, true
+	t.Lines = terminal.ReadLines(m.In)
 	s, err := m.session(ctx, c, runOptions{dir: o.dir, mode: o.mode, cont: o.cont})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Err, "%s  %s  (%s; /help)\n", t.paint("1", "jackline"), plain(s.Workspace), s.Mode)
+	fmt.Fprintf(m.Err, "%s  %s  (%s; /help)\n", t.Paint("1", "jackline"), terminal.Plain(s.Workspace), s.Mode)
 
 	var running atomic.Pointer[jackline.SessionID] // the chat in which a turn runs
 	stopWatch := m.onSignal(func(sig os.Signal) {
@@ -70,17 +72,17 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 			cancel(&exit{exitInterrupted, nil})
 			return
 		}
-		if err := c.stop(ctx, *id); err != nil {
+		if err := c.Stop(ctx, *id); err != nil {
 			cancel(&exit{exitInterrupted, nil})
 		}
 	})
 	defer stopWatch()
 	for {
-		fmt.Fprint(m.Err, t.paint("1;34", "> "))
+		fmt.Fprint(m.Err, t.Paint("1;34", "> "))
 		var line string
 		var ok bool
 		select {
-		case line, ok = <-t.lines:
+		case line, ok = <-t.Lines:
 			if !ok {
 				fmt.Fprintln(m.Err)
 				return nil
@@ -90,7 +92,7 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		}
 		body, quit, err := m.line(ctx, c, &s, line)
 		if err != nil {
-			fmt.Fprintln(m.Err, sayOf(err))
+			fmt.Fprintln(m.Err, terminal.Sentence(err))
 		}
 		if quit {
 			return nil
@@ -106,14 +108,14 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 				conn.interrupted()
 				return e
 			}
-			fmt.Fprintln(m.Err, sayOf(err))
+			fmt.Fprintln(m.Err, terminal.Sentence(err))
 		}
 		running.Store(nil)
 	}
 }
 
 // line makes a prompt of what was typed, or does what a command says: then there is no prompt.
-func (m *Main) line(ctx context.Context, c *client, s *jackline.Session, line string) (body map[string]any, quit bool, err error) {
+func (m *Main) line(ctx context.Context, c *client.Client, s *jackline.Session, line string) (body map[string]any, quit bool, err error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch word {
 	case "":
@@ -127,7 +129,7 @@ func (m *Main) line(ctx context.Context, c *client, s *jackline.Session, line st
 		fmt.Fprintln(m.Err, "Nothing runs.")
 		return nil, false, nil
 	case "/mode":
-		changed, err := ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": rest})
+		changed, err := client.Ask[jackline.Session](ctx, c, http.MethodPatch, client.SessionPath(s.ID), map[string]any{"mode": rest})
 		if err == nil {
 			*s = changed
 			fmt.Fprintf(m.Err, "Mode %s.\n", s.Mode)
@@ -151,21 +153,21 @@ func (m *Main) line(ctx context.Context, c *client, s *jackline.Session, line st
 }
 
 // turn takes one prompt, and those that were queued meanwhile, to their answers.
-func (m *Main) turn(ctx context.Context, c *client, t *terminal, s jackline.SessionID, body map[string]any) error {
-	after, err := c.lastEvent(ctx, s)
+func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal, s jackline.SessionID, body map[string]any) error {
+	after, err := c.LastEvent(ctx, s)
 	if err != nil {
 		return err
 	}
-	tk, err := c.submit(ctx, s, body)
+	tk, err := c.Submit(ctx, s, body)
 	if err != nil {
 		return err
 	}
 	queue := []jackline.TurnID{tk.Turn.ID}
 	for len(queue) > 0 {
-		w, err := t.follow(ctx, c, following{session: s, turn: queue[0], after: after, typed: func(line string) {
+		w, err := t.Follow(ctx, c, terminal.Following{Session: s, Turn: queue[0], After: after, Typed: func(line string) {
 			more, err := m.typed(ctx, c, s, line)
 			if err != nil {
-				fmt.Fprintln(m.Err, sayOf(err))
+				fmt.Fprintln(m.Err, terminal.Sentence(err))
 				return
 			}
 			if more != "" {
@@ -175,42 +177,33 @@ func (m *Main) turn(ctx context.Context, c *client, t *terminal, s jackline.Sess
 		if err != nil {
 			return err
 		}
-		after, queue = w.after, queue[1:]
-		fmt.Fprintln(t.out)
-		if w.end != nil && w.end.Status != jackline.Done && w.end.Reason != "" {
-			fmt.Fprintln(m.Err, t.paint("33", plain(w.end.Reason)))
+		after, queue = w.After, queue[1:]
+		fmt.Fprintln(t.Out)
+		if w.End != nil && w.End.Status != jackline.Done && w.End.Reason != "" {
+			fmt.Fprintln(m.Err, t.Paint("33", terminal.Plain(w.End.Reason)))
 		}
 	}
 	return nil
 }
 
 // typed is a line that came while a turn runs. It returns the turn that it queued, if it did.
-func (m *Main) typed(ctx context.Context, c *client, s jackline.SessionID, line string) (jackline.TurnID, error) {
+func (m *Main) typed(ctx context.Context, c *client.Client, s jackline.SessionID, line string) (jackline.TurnID, error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	body := map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
 	switch word {
 	case "":
 		return "", nil
 	case "/stop":
-		return "", c.stop(ctx, s)
+		return "", c.Stop(ctx, s)
 	case "/steer":
 		body["prompt"], body["when"] = rest, "steer"
 	}
-	tk, err := c.submit(ctx, s, body)
+	tk, err := c.Submit(ctx, s, body)
 	if err != nil || tk.Steered {
 		return "", err
 	}
 	fmt.Fprintln(m.Err, "  (queued)")
 	return tk.Turn.ID, nil
-}
-
-// sayOf is what a person may be told about an error of the client, fit for a terminal.
-func sayOf(err error) string {
-	var p *problem
-	if errors.As(err, &p) {
-		return plain(p.Detail)
-	}
-	return plain(jackline.Say(err))
 }
 
 // localZone is the machine's time zone by name, or "" where it has none.

@@ -13,79 +13,25 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
-	"github.com/jackline-ai/jackline/server/guard"
 )
-
-// Whoever listens where a server was killed gets no token, whatever it answers.
-func TestTokenOnlyForTheServer(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	token, err := makeToken(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proof := func(key string) func(http.ResponseWriter, *http.Request) {
-		return func(w http.ResponseWriter, r *http.Request) {
-			_ = json.NewEncoder(w).Encode(map[string]string{"proof": guard.Proof(key, r.FormValue("nonce"))})
-		}
-	}
-	seen := map[string]bool{}
-	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
-		"ours":     proof(token),
-		"another":  proof(strings.Repeat("0", 64)),
-		"no key":   proof(""),
-		"no proof": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"ok","version":"1"}`) },
-		"empty":    func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"proof":""}`) },
-		"echo":     func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"proof":%q}`, r.FormValue("nonce")) },
-		"no JSON":  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") },
-		"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
-		"elsewhere": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/x"+r.URL.String(), http.StatusFound)
-		},
-	} {
-		var mu sync.Mutex
-		asked, told := 0, ""
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			asked++
-			told += r.Header.Get("Authorization") + r.Header.Get("Cookie")
-			if n := r.FormValue("nonce"); len(n) < 20 || seen[n] || !strings.HasPrefix(r.UserAgent(), "jackline/") {
-				t.Errorf("%s: %s, nonce %q", name, r.UserAgent(), n)
-			}
-			seen[r.FormValue("nonce")] = true
-			answer(w, r)
-		}))
-		if err := writeWhole(filepath.Join(data, addressFile), strings.TrimPrefix(srv.URL, "http://")+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		c := running(t.Context(), data)
-		srv.Close()
-		if asked != 1 || told != "" {
-			t.Errorf("%s: asked %d times, and told %q", name, asked, told)
-		}
-		if (c != nil) != (name == "ours") || c != nil && c.token != token {
-			t.Errorf("%s: the client is %+v", name, c)
-		}
-	}
-}
 
 // What a server says reaches the terminal as text only.
 func TestServersWordsArePlain(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/sessions" {
-			_ = json.NewEncoder(w).Encode([]sessionRow{{Session: jackline.Session{ID: "s_1"}, Last: "hi"}})
+			_ = json.NewEncoder(w).Encode([]client.SessionRow{{Session: jackline.Session{ID: "s_1"}, Last: "hi"}})
 			return
 		}
 		w.WriteHeader(http.StatusNotFound)
-		_ = json.NewEncoder(w).Encode(problem{Detail: "gone\x1b]0;x\a\u202e\u009b2J"})
+		_ = json.NewEncoder(w).Encode(client.Problem{Detail: "gone\x1b]0;x\a\u202e\u009b2J"})
 	}))
 	defer srv.Close()
 	var out, errs bytes.Buffer
@@ -96,44 +42,9 @@ func TestServersWordsArePlain(t *testing.T) {
 	if code := m.Run(t.Context()); code != exitFailed || !strings.Contains(errs.String(), "gone") {
 		t.Errorf("code %d: %q", code, errs.String())
 	}
-	said := sayOf(&problem{Detail: "a\x1b[2Jb"}) + sayOf(jackline.E("x", jackline.Invalid, nil, "a\u202eb")) + oneLine("a\nb\tc\x1bd")
+	said := terminal.Sentence(&client.Problem{Detail: "a\x1b[2Jb"}) + terminal.Sentence(jackline.E("x", jackline.Invalid, nil, "a\u202eb")) + terminal.OneLine("a\nb\tc\x1bd")
 	if strings.ContainsAny(said+out.String()+errs.String(), "\x1b\a\u202e\u009b\t") {
 		t.Errorf("%q %q", said, errs.String())
-	}
-}
-
-// Every word is shown, and once.
-func TestPieces(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ does, want string }{
-		// + is live text, = is the log's, ! is a new connection
-		"as it comes":         {"+Hel|+lo|=Hello|+ you|= you", "Hello you"},
-		"nothing live":        {"=Hello", "Hello"},
-		"some is lost":        {"+Hel|=Hello", "Hello"},
-		"attached":            {"!|+lo|=Hello|+ you|= you", "Hello you"},
-		"broken off":          {"+Hel|!|+o|=Hello", "Hello"},
-		"logged meanwhile":    {"+Hel|=Hello|!|+ you|= you", "Hello you"},
-		"nothing comes back":  {"+Hel|!", "Hel"},
-		"blanks at the end":   {"+Hello|+\n\n|=Hello|+You|=You", "Hello\n\nYou"},
-		"only blanks":         {"+\n|+You|=You", "\nYou"},
-		"blanks at the front": {"+\n|+\nYou|=\nYou are", "\n\nYou are"},
-		"other words":         {"+Hallo|=Hello", "Hallo\nHello"},
-	} {
-		var p piece
-		got := ""
-		for _, do := range strings.Split(c.does, "|") {
-			switch do[0] {
-			case '+':
-				got += p.live(do[1:])
-			case '=':
-				got += p.logged(do[1:])
-			case '!':
-				p.broke = true
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
 	}
 }
 

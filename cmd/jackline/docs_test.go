@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline/builtin"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documentation")
@@ -51,22 +53,22 @@ func TestDocs(t *testing.T) {
 func configTable() string {
 	var b strings.Builder
 	b.WriteString("\n| key | default | environment | what it is |\n|---|---|---|---|\n")
-	for _, k := range keys() {
-		def := fmt.Sprint(k.def)
-		if k.def == nil {
+	for _, k := range settings.Keys() {
+		def := fmt.Sprint(k.Default)
+		if k.Default == nil {
 			def = ""
 		} else {
 			def = "`" + def + "`"
 		}
-		env := "`" + k.name() + "`"
-		if k.env != "" {
-			env += " `" + k.env + "`"
+		env := "`" + k.Env() + "`"
+		if k.Short != "" {
+			env += " `" + k.Short + "`"
 		}
-		doc := k.doc
-		if k.one != nil {
-			doc += " One of `" + strings.Join(k.one, "` `") + "`."
+		doc := k.Doc
+		if k.One != nil {
+			doc += " One of `" + strings.Join(k.One, "` `") + "`."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.path, def, env, cell(doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, def, env, cell(doc))
 	}
 	return b.String() + "\n"
 }

@@ -173,7 +173,7 @@ func TestTwoServers(t *testing.T) {
 	if n := p.wait(); n != exitOK {
 		t.Errorf("the first server ended with code %d: %s", n, p.errs)
 	}
-	if _, err := os.Stat(h.data(addressFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(h.data("address")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the address is still there: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func leaves(folder, name string) bool {
 
 // callIntent is what a model's call would be judged by.
 func (a *app) callIntent(ctx context.Context, who jackline.Actor, p policy.Probe) (jackline.Intent, error) {
-	if who.Session.Workspace == a.conf.places.workspace {
+	if who.Session.Workspace == a.conf.Places.Workspace {
 		// The default workspace is made by whatever needs it first.
 		if _, err := a.vet(ctx, ""); err != nil {
 			return jackline.Intent{Actor: who}, err

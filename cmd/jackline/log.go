@@ -18,7 +18,7 @@ const largeLog = 10 << 20
 // error is for what it has to say itself.
 func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made.", dir)
+		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made: give this user the right to write where it lies, or choose another place (XDG_STATE_HOME, or JACKLINE_HOME).", dir)
 	}
 	f, err := openLog(filepath.Join(dir, "jackline.log"), largeLog)
 	if err != nil {
@@ -44,7 +44,7 @@ type logFile struct {
 func openLog(name string, most int64) (*logFile, error) {
 	l := &logFile{name: name, most: most}
 	if err := l.open(); err != nil {
-		return nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened.", name)
+		return nil, jackline.E("log", jackline.Invalid, err, "The log %s cannot be opened: give this user the right to write it and its folder.", name)
 	}
 	return l, nil
 }

@@ -1,6 +1,8 @@
 // Command jackline is the server, the command line and the page of Jackline in one binary.
 package main
 
+//go:generate go test . -run ^TestDocs$ -count=1 -update
+
 import (
 	"context"
 	"encoding/json"
@@ -16,6 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // version is set by the linker.
@@ -80,6 +84,7 @@ func main() {
 func (m *Main) Run(ctx context.Context) int {
 	m.flags = map[string]any{}
 	root := m.root()
+	strict(root, m.Args)
 	root.SetArgs(m.Args)
 	root.SetIn(m.In)
 	root.SetOut(m.Out)
@@ -90,7 +95,7 @@ func (m *Main) Run(ctx context.Context) int {
 	}
 	code := exitFailed
 	var e *exit
-	var p *problem
+	var p *client.Problem
 	var je *jackline.Error
 	say := err.Error()
 	switch {
@@ -120,7 +125,7 @@ func (m *Main) Run(ctx context.Context) int {
 	default: // cobra's: unknown commands and flags
 		code = exitUsage
 	}
-	fmt.Fprintln(m.Err, "jackline: "+plain(say))
+	fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(say))
 	return code
 }
 
@@ -153,7 +158,8 @@ func (m *Main) root() *cobra.Command {
 	root.SetVersionTemplate("jackline {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	f := root.PersistentFlags()
-	f.StringVar(&m.color, "color", "auto", "colour: auto, always, never")
+	m.color = "auto"
+	f.Var(choice{of: []string{"auto", "always", "never"}, v: &m.color}, "color", "colour: auto, always, never")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(),
@@ -162,15 +168,15 @@ func (m *Main) root() *cobra.Command {
 }
 
 // terminal is the person's terminal, or the lack of one.
-func (m *Main) terminal() *terminal {
-	t := &terminal{out: m.Out, err: m.Err, quiet: m.quiet || !m.Terminal}
-	t.interactive = m.Terminal && !m.mute && m.Env("CI") == ""
+func (m *Main) terminal() *terminal.Terminal {
+	t := &terminal.Terminal{Out: m.Out, Err: m.Err, Quiet: m.quiet || !m.Terminal}
+	t.Interactive = m.Terminal && !m.mute && m.Env("CI") == ""
 	switch m.color {
 	case "always":
-		t.color = true
+		t.Color = true
 	case "never":
 	default:
-		t.color = m.Terminal && m.Env("NO_COLOR") == "" && m.Env("TERM") != "dumb"
+		t.Color = m.Terminal && m.Env("NO_COLOR") == "" && m.Env("TERM") != "dumb"
 	}
 	return t
 }

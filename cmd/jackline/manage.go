@@ -13,10 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // with runs f with a client.
-func (m *Main) with(cmd *cobra.Command, f func(context.Context, *client) error) error {
+func (m *Main) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
 	conn, err := m.connect(cmd.Context(), false)
 	if err != nil {
 		return err
@@ -34,7 +37,7 @@ func (m *Main) stopCmd() *cobra.Command {
 		Long: "Stop the running turn of a chat. --all is the kill switch: it stops all turns and keeps anything that could act from running until\n" +
 			"a person lifts it with --lift. It holds across restarts.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
 				switch {
 				case all == lift && len(args) == 0, all && lift, (all || lift) && len(args) > 0:
 					return usage("name one chat, or --all, or --lift")
@@ -43,7 +46,7 @@ func (m *Main) stopCmd() *cobra.Command {
 					if lift {
 						body["lift"] = true
 					}
-					r, err := ask[struct {
+					r, err := client.Ask[struct {
 						Killed  bool              `json:"killed"`
 						Stopped []jackline.TurnID `json:"stopped"`
 					}](ctx, c, http.MethodPost, "/api/stop", body)
@@ -57,7 +60,7 @@ func (m *Main) stopCmd() *cobra.Command {
 					}
 					return nil
 				}
-				return c.stop(ctx, jackline.SessionID(args[0]))
+				return c.Stop(ctx, jackline.SessionID(args[0]))
 			})
 		},
 	}
@@ -72,8 +75,8 @@ func (m *Main) permissionsCmd() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Show mode, switches, rules and live grants", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, "/api/permissions", nil)
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodGet, "/api/permissions", nil)
 				if err != nil {
 					return err
 				}
@@ -81,7 +84,7 @@ func (m *Main) permissionsCmd() *cobra.Command {
 				if err := json.Indent(&pretty, raw, "", "  "); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(m.Out, plain(pretty.String()))
+				_, err = fmt.Fprintln(m.Out, terminal.Plain(pretty.String()))
 				return err
 			})
 		},
@@ -91,7 +94,7 @@ func (m *Main) permissionsCmd() *cobra.Command {
 		Long: "Judges a shell command, or with --json JSONL lines {\"id\",\"kind\":\"shell|path|url|call\", …} from standard input, and prints\n" +
 			"{\"id\",\"decision\",\"verdict\",\"rule\",\"touches\"}. Nothing is run.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error { return m.permissionsTest(ctx, c, args, asJSON) })
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error { return m.permissionsTest(ctx, c, args, asJSON) })
 		},
 	}
 	test.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
@@ -99,9 +102,9 @@ func (m *Main) permissionsCmd() *cobra.Command {
 	return cmd
 }
 
-func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, asJSON bool) error {
+func (m *Main) permissionsTest(ctx context.Context, c *client.Client, args []string, asJSON bool) error {
 	judge := func(line []byte) error {
-		raw, err := ask[json.RawMessage](ctx, c, http.MethodPost, "/api/permissions/test", json.RawMessage(line))
+		raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodPost, "/api/permissions/test", json.RawMessage(line))
 		if err != nil {
 			return err
 		}
@@ -113,7 +116,7 @@ func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, as
 		if err := json.Unmarshal(raw, &j); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(m.Out, "%s (%s) %s\n", plain(j.Decision), plain(j.Rule), plain(j.Reason))
+		_, err = fmt.Fprintf(m.Out, "%s (%s) %s\n", terminal.Plain(j.Decision), terminal.Plain(j.Rule), terminal.Plain(j.Reason))
 		return err
 	}
 	if !asJSON {
@@ -146,12 +149,12 @@ func (m *Main) permissionsTest(ctx context.Context, c *client, args []string, as
 func (m *Main) sessionsCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "sessions", Short: "The chats"}
 	var upTo string
-	fork := m.oneSession("fork SESSION", "Copy a chat, to go on another way", func(ctx context.Context, c *client, id jackline.SessionID) error {
+	fork := m.oneSession("fork SESSION", "Copy a chat, to go on another way", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
 		body := map[string]any{}
 		if upTo != "" {
 			body["turn"] = upTo
 		}
-		s, err := ask[jackline.Session](ctx, c, http.MethodPost, sessionPath(id)+"/fork", body)
+		s, err := client.Ask[jackline.Session](ctx, c, http.MethodPost, client.SessionPath(id)+"/fork", body)
 		if err == nil {
 			fmt.Fprintln(m.Out, s.ID)
 		}
@@ -161,23 +164,23 @@ func (m *Main) sessionsCmd() *cobra.Command {
 	cmd.AddCommand(
 		m.listSessions("list", "List the newest chats", cobra.NoArgs),
 		m.listSessions("search WORDS", "Search titles, prompts and answers", cobra.MinimumNArgs(1)),
-		m.oneSession("show SESSION", "Show the turns of a chat", func(ctx context.Context, c *client, id jackline.SessionID) error {
-			turns, err := c.turns(ctx, id)
+		m.oneSession("show SESSION", "Show the turns of a chat", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
+			turns, err := c.Turns(ctx, id)
 			for _, t := range turns {
-				fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, plain(t.Prompt), plain(t.Answer))
+				fmt.Fprintf(m.Out, "%s  %s  %s\n> %s\n%s\n\n", t.Created.Local().Format("2006-01-02 15:04"), t.ID, t.Status, terminal.Plain(t.Prompt), terminal.Plain(t.Answer))
 			}
 			return err
 		}),
-		m.oneSession("export SESSION", "Print a chat with all its events as JSON", func(ctx context.Context, c *client, id jackline.SessionID) error {
-			raw, err := ask[json.RawMessage](ctx, c, http.MethodGet, sessionPath(id)+"/export", nil)
+		m.oneSession("export SESSION", "Print a chat with all its events as JSON", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
+			raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodGet, client.SessionPath(id)+"/export", nil)
 			if err == nil {
 				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
 			}
 			return err
 		}),
 		fork,
-		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client, id jackline.SessionID) error {
-			return c.call(ctx, http.MethodDelete, sessionPath(id), nil, nil)
+		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
+			return c.Call(ctx, http.MethodDelete, client.SessionPath(id), nil, nil)
 		}),
 	)
 	return cmd
@@ -189,8 +192,8 @@ func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := c.sessions(ctx, strings.Join(args, " "), limit)
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				rows, err := c.Sessions(ctx, strings.Join(args, " "), limit)
 				if err != nil {
 					return err
 				}
@@ -199,7 +202,7 @@ func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra
 				}
 				w := m.table()
 				for _, r := range rows {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Updated.Local().Format("2006-01-02 15:04"), r.Status, oneLine(r.Title), oneLine(r.Workspace))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Updated.Local().Format("2006-01-02 15:04"), r.Status, terminal.OneLine(r.Title), terminal.OneLine(r.Workspace))
 				}
 				return w.Flush()
 			})
@@ -211,11 +214,11 @@ func (m *Main) listSessions(use, short string, args cobra.PositionalArgs) *cobra
 }
 
 // oneSession is a command that does something with one chat.
-func (m *Main) oneSession(use, short string, f func(context.Context, *client, jackline.SessionID) error) *cobra.Command {
+func (m *Main) oneSession(use, short string, f func(context.Context, *client.Client, jackline.SessionID) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error { return f(ctx, c, jackline.SessionID(args[0])) })
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error { return f(ctx, c, jackline.SessionID(args[0])) })
 		},
 	}
 }
@@ -226,8 +229,8 @@ func (m *Main) approveCmd() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List what waits", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := ask[[]jackline.Approval](ctx, c, http.MethodGet, "/api/tools/approvals", nil)
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				rows, err := client.Ask[[]jackline.Approval](ctx, c, http.MethodGet, "/api/tools/approvals", nil)
 				if err != nil {
 					return err
 				}
@@ -236,7 +239,7 @@ func (m *Main) approveCmd() *cobra.Command {
 				}
 				w := m.table()
 				for _, a := range rows {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, oneLine(string(a.Kind)), oneLine(a.Risk), oneLine(a.Title), oneLine(a.Folder))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, terminal.OneLine(string(a.Kind)), terminal.OneLine(a.Risk), terminal.OneLine(a.Title), terminal.OneLine(a.Folder))
 				}
 				return w.Flush()
 			})
@@ -246,14 +249,14 @@ func (m *Main) approveCmd() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show ID", Short: "Show the whole card", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				a, err := c.approval(ctx, jackline.ApprovalID(args[0]))
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				a, err := c.Approval(ctx, jackline.ApprovalID(args[0]))
 				if err != nil {
 					return err
 				}
 				t := m.terminal()
-				t.err = m.Out
-				(&card{row: a}).print(t)
+				t.Err = m.Out
+				t.Show(a)
 				fmt.Fprintln(m.Out)
 				return nil
 			})
@@ -300,23 +303,23 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 	}
 	defer conn.close()
 	ctx, c := cmd.Context(), conn.client
-	a, err := c.approval(ctx, jackline.ApprovalID(id))
+	a, err := c.Approval(ctx, jackline.ApprovalID(id))
 	if err != nil {
 		return err
 	}
 	var after int64
 	follow := conn.own && a.Turn != ""
 	if follow {
-		if after, err = c.lastEvent(ctx, a.Session); err != nil {
+		if after, err = c.LastEvent(ctx, a.Session); err != nil {
 			return err
 		}
 	}
-	if _, err := c.answer(ctx, a.ID, body); err != nil || !follow {
+	if _, err := c.Answer(ctx, a.ID, body); err != nil || !follow {
 		return err
 	}
 	t := m.terminal()
-	t.interactive = false
-	w, err := t.follow(ctx, c, following{session: a.Session, turn: a.Turn, after: after})
+	t.Interactive = false
+	w, err := t.Follow(ctx, c, terminal.Following{Session: a.Session, Turn: a.Turn, After: after})
 	if err != nil {
 		return err
 	}
@@ -326,37 +329,33 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 func (m *Main) configCmd() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Show the settings of file, environment and flags, and where each comes from; what page and API stored is not shown here. A flag wins over the environment, that over what page and API stored, that over\nthe file, that over the default.\n\n")
-	for _, k := range keys() {
-		fmt.Fprintf(&b, "  %s (%s", k.path, k.name())
-		if k.env != "" {
-			b.WriteString(", " + k.env)
+	for _, k := range settings.Keys() {
+		fmt.Fprintf(&b, "  %s (%s", k.Path, k.Env())
+		if k.Short != "" {
+			b.WriteString(", " + k.Short)
 		}
-		fmt.Fprintf(&b, ")\n      %s\n", k.doc)
+		fmt.Fprintf(&b, ")\n      %s\n", k.Doc)
 	}
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show the settings and where each comes from", Long: b.String(), Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := loadConfig(m.Env, m.flags)
+			conf, err := settings.Load(m.Env, m.flags)
 			if err != nil {
 				return err
 			}
-			m.warn(conf)
+			m.warn(conf.Warnings)
 			if asJSON {
 				all := map[string]any{}
-				for _, k := range keys() {
-					all[k.path] = conf.get(k.path)
+				for _, k := range settings.Keys() {
+					all[k.Path] = conf.Get(k.Path)
 				}
 				return m.json(all)
 			}
-			fmt.Fprintf(m.Out, "file       %s\ndata       %s\nlogs       %s\nworkspace  %s\n\n", conf.places.file, conf.places.data, conf.places.logs, conf.places.workspace)
+			fmt.Fprintf(m.Out, "file       %s\ndata       %s\nlogs       %s\nworkspace  %s\n\n", conf.Places.File, conf.Places.Data, conf.Places.Logs, conf.Places.Workspace)
 			w := m.table()
-			for _, k := range keys() {
-				from := conf.from[k.path]
-				if from == "" {
-					from = "default"
-				}
-				fmt.Fprintf(w, "%s\t%v\t%s\n", k.path, conf.get(k.path), from)
+			for _, k := range settings.Keys() {
+				fmt.Fprintf(w, "%s\t%v\t%s\n", k.Path, conf.Get(k.Path), conf.From(k.Path))
 			}
 			return w.Flush()
 		},
@@ -365,9 +364,9 @@ func (m *Main) configCmd() *cobra.Command {
 	return cmd
 }
 
-// warn prints what was odd about the settings.
-func (m *Main) warn(c *config) {
-	for _, w := range c.warnings {
-		fmt.Fprintln(m.Err, "jackline: "+plain(w))
+// warn prints what is odd about the settings.
+func (m *Main) warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(w))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 )
 
 // A tool called by hand runs after a yes, as it was allowed, and after nothing else.
@@ -39,28 +39,6 @@ func TestCallByHand(t *testing.T) {
 	}
 }
 
-// A call cannot write a line that looks like one of the card that asks about it.
-func TestCardKeepsItsShape(t *testing.T) {
-	var out bytes.Buffer
-	k := &card{row: jackline.Approval{
-		Kind: jackline.KindCall, Title: "Run rm -rf x\n  runs in /tmp", Args: []byte("{}"), Folder: "/home/me/work", Why: "It runs a command.",
-		Touches: []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: "rm -rf x #\n  why     it only looks\u2028\u061c\x1b[2K\n  runs in /tmp"}},
-	}}
-	k.print(&terminal{err: &out})
-	runs, why := 0, 0
-	for _, l := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\u2028' }) {
-		if strings.HasPrefix(l, "  runs in") {
-			runs++
-		}
-		if strings.HasPrefix(l, "  why") {
-			why++
-		}
-	}
-	if runs != 1 || why != 1 || strings.ContainsAny(out.String(), "\x1b\u2028\u061c") {
-		t.Errorf("the card:\n%q", out.String())
-	}
-}
-
 // A mode that is named holds, for a chat that is gone on with as well.
 func TestContinueInMode(t *testing.T) {
 	home := t.TempDir()
@@ -88,7 +66,7 @@ func TestContinueInMode(t *testing.T) {
 func TestAnotherFolderInPlace(t *testing.T) {
 	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "ws")
 	m := &Main{Env: func(k string) string { return map[string]string{"JACKLINE_HOME": home}[k] }, Err: &bytes.Buffer{}}
-	conf, err := loadConfig(m.Env, nil)
+	conf, err := settings.Load(m.Env, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // maxStdin bounds what is piped into a prompt. More belongs in a file of the workspace.
@@ -149,6 +147,9 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "jsonl" {
 		return usage("--output must be text, json or jsonl, not %q", o.output)
 	}
+	if err := m.warnIdle(o.allow); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())
@@ -163,21 +164,21 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		return m.failedRun(o, err)
 	}
 	t := m.terminal()
-	if t.interactive {
-		t.lines = readLines(m.In)
+	if t.Interactive {
+		t.Lines = terminal.ReadLines(m.In)
 	}
-	body := o.body(prompt, t.interactive)
+	body := o.body(prompt, t.Interactive)
 	if prompt == "" {
 		delete(body, "prompt")
-		if body["continue"], err = c.lastTurn(ctx, s.ID); err != nil {
+		if body["continue"], err = c.LastTurn(ctx, s.ID); err != nil {
 			return m.failedRun(o, err)
 		}
 	}
-	after, err := c.lastEvent(ctx, s.ID)
+	after, err := c.LastEvent(ctx, s.ID)
 	if err != nil {
 		return m.failedRun(o, err)
 	}
-	tk, err := c.submit(ctx, s.ID, body)
+	tk, err := c.Submit(ctx, s.ID, body)
 	if err != nil {
 		return m.failedRun(o, err)
 	}
@@ -196,13 +197,13 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 			cancel(&exit{exitInterrupted, nil})
 			return
 		}
-		t.say("\nStopping; once more to leave at once.\n")
-		if err := c.stop(ctx, s.ID); err != nil {
+		t.Say("\nStopping; once more to leave at once.\n")
+		if err := c.Stop(ctx, s.ID); err != nil {
 			cancel(&exit{exitInterrupted, nil})
 		}
 	})
 	defer stopWatch()
-	w, err := t.follow(ctx, c, following{session: s.ID, turn: tk.Turn.ID, after: after, each: func(ev jackline.Event) {
+	w, err := t.Follow(ctx, c, terminal.Following{Session: s.ID, Turn: tk.Turn.ID, After: after, Each: func(ev jackline.Event) {
 		if o.output == "jsonl" && ev.Turn == tk.Turn.ID && ev.ID > 0 {
 			_ = m.json(ev)
 		}
@@ -243,7 +244,7 @@ func (o runOptions) body(prompt string, interactive bool) map[string]any {
 }
 
 // session finds or makes the chat that a task belongs to.
-func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.Session, error) {
+func (m *Main) session(ctx context.Context, c *client.Client, o runOptions) (jackline.Session, error) {
 	dir := o.dir
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -262,8 +263,8 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 	if o.mode != "" {
 		in["mode"] = o.mode
 	}
-	s, err := c.createSession(ctx, in)
-	var p *problem
+	s, err := c.CreateSession(ctx, in)
+	var p *client.Problem
 	if errors.As(err, &p) && p.Status < 500 {
 		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
 	}
@@ -271,26 +272,26 @@ func (m *Main) session(ctx context.Context, c *client, o runOptions) (jackline.S
 }
 
 // goOn finds the chat to go on with: the one that is named, or the newest of the workspace. A mode that is named holds in it from now on.
-func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.Session, err error) {
+func goOn(ctx context.Context, c *client.Client, o runOptions, dir string) (s jackline.Session, err error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
 		dir = real
 	}
 	if o.cont == "last" {
 		if dir == "" {
-			status, err := ask[struct{ Workspace string }](ctx, c, http.MethodGet, "/api/status", nil)
+			status, err := client.Ask[struct{ Workspace string }](ctx, c, http.MethodGet, "/api/status", nil)
 			if err != nil {
 				return s, err
 			}
 			dir = status.Workspace
 		}
 		found := false
-		if s, found, err = c.newest(ctx, dir); err != nil {
+		if s, found, err = c.Newest(ctx, dir); err != nil {
 			return s, err
 		}
 		if !found {
 			return s, usage("there is no chat to go on with in this workspace")
 		}
-	} else if s, err = ask[jackline.Session](ctx, c, http.MethodGet, sessionPath(jackline.SessionID(o.cont)), nil); err != nil {
+	} else if s, err = client.Ask[jackline.Session](ctx, c, http.MethodGet, client.SessionPath(jackline.SessionID(o.cont)), nil); err != nil {
 		return s, err
 	} else if dir != "" && dir != s.Workspace {
 		return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
@@ -298,60 +299,7 @@ func goOn(ctx context.Context, c *client, o runOptions, dir string) (s jackline.
 	if o.mode == "" || o.mode == s.Mode.String() {
 		return s, nil
 	}
-	return ask[jackline.Session](ctx, c, http.MethodPatch, sessionPath(s.ID), map[string]any{"mode": o.mode})
-}
-
-// lastEvent is the cursor behind everything that has happened in a chat.
-func (c *client) lastEvent(ctx context.Context, s jackline.SessionID) (int64, error) {
-	var last int64
-	err := c.stream(ctx, sessionPath(s)+"/events?tail=true", 0, func(_ int64, ev jackline.Event) (bool, error) {
-		if ev.Type == ready {
-			var b struct {
-				ID int64 `json:"id"`
-			}
-			err := json.Unmarshal(ev.Data, &b)
-			last = b.ID
-			return false, err
-		}
-		return true, nil
-	})
-	return last, err
-}
-
-// newest is the chat that was talked in last, in a folder or anywhere. Chats of tools that were run by hand, and chats in which
-// nothing was said yet, are no talk to go on with.
-func (c *client) newest(ctx context.Context, dir string) (s jackline.Session, ok bool, err error) {
-	const page = 50
-	q := url.Values{"limit": {strconv.Itoa(page)}}
-	if dir != "" {
-		q.Set("workspace", dir)
-	}
-	for {
-		rows, err := ask[[]sessionRow](ctx, c, http.MethodGet, "/api/sessions?"+q.Encode(), nil)
-		if err != nil || len(rows) == 0 {
-			return s, false, err
-		}
-		for _, r := range rows {
-			if r.Last != "" {
-				return r.Session, true, nil
-			}
-		}
-		q.Set("before", rows[len(rows)-1].Updated.Format(time.RFC3339Nano))
-	}
-}
-
-// lastTurn is the turn with which a chat can be gone on, if it can: the server knows.
-func (c *client) lastTurn(ctx context.Context, s jackline.SessionID) (jackline.TurnID, error) {
-	turns, err := c.turns(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	for _, t := range slices.Backward(turns) {
-		if t.Parent == "" && t.Status != jackline.Queued {
-			return t.ID, nil
-		}
-	}
-	return "", jackline.E("run", jackline.Invalid, nil, "The chat has no turn to go on with; say what is to be done.")
+	return client.Ask[jackline.Session](ctx, c, http.MethodPatch, client.SessionPath(s.ID), map[string]any{"mode": o.mode})
 }
 
 // failedRun reports an error that came before or instead of a turn, in the form that was asked for.
@@ -360,7 +308,7 @@ func (m *Main) failedRun(o runOptions, err error) error {
 		return err
 	}
 	p := jackline.ProblemOf(err)
-	var api *problem
+	var api *client.Problem
 	if errors.As(err, &api) {
 		p = &jackline.Problem{Kind: api.Kind, Text: api.Detail}
 	}
@@ -379,9 +327,9 @@ func (m *Main) result(o runOptions, out outcome) error {
 }
 
 // report prints what came of the turn and gives the exit code.
-func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal, s jackline.SessionID, id jackline.TurnID, w watched, interrupted bool) error {
-	out := outcome{Session: s, Turn: id, Status: jackline.Waiting, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{}, Waiting: w.waiting}
-	turns, err := c.turns(ctx, s)
+func (m *Main) report(ctx context.Context, c *client.Client, o runOptions, t *terminal.Terminal, s jackline.SessionID, id jackline.TurnID, w terminal.Watched, interrupted bool) error {
+	out := outcome{Session: s, Turn: id, Status: jackline.Waiting, Denied: []jackline.DeniedAs{}, Changes: []jackline.Change{}, Waiting: w.Waiting}
+	turns, err := c.Turns(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -390,26 +338,26 @@ func (m *Main) report(ctx context.Context, c *client, o runOptions, t *terminal,
 			out.Status, out.Answer, out.Usage, out.Reason = turn.Status, turn.Answer, turn.Usage, turn.Reason
 		}
 	}
-	if w.end != nil {
-		out.Denied, out.Changes, out.Error = w.end.Denied, w.end.Changes, w.end.Error
+	if w.End != nil {
+		out.Denied, out.Changes, out.Error = w.End.Denied, w.End.Changes, w.End.Error
 		if out.Status == jackline.Failed && out.Error == nil {
-			out.Error = &jackline.Problem{Kind: "failed", Text: w.end.Reason}
+			out.Error = &jackline.Problem{Kind: "failed", Text: w.End.Reason}
 		}
 	}
 	if o.output != "text" {
 		if err := m.result(o, out); err != nil {
 			return err
 		}
-	} else if out.Answer != "" && !t.stream {
-		if _, err := fmt.Fprintln(m.Out, strings.TrimRight(plain(out.Answer), "\n")); err != nil {
+	} else if out.Answer != "" && !t.Stream {
+		if _, err := fmt.Fprintln(m.Out, strings.TrimRight(terminal.Plain(out.Answer), "\n")); err != nil {
 			return &exit{exitFailed, fmt.Errorf("the answer could not be written: %w", err)}
 		}
 	}
 	for _, d := range out.Denied {
-		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, plain(d.Title), plain(d.By))
+		fmt.Fprintf(m.Err, "jackline: %s: %s (%s)\n", d.Outcome, terminal.Plain(d.Title), terminal.Plain(d.By))
 	}
 	if o.output == "text" && out.Status != jackline.Done && out.Reason != "" {
-		fmt.Fprintln(m.Err, "jackline: "+plain(out.Reason))
+		fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(out.Reason))
 	}
 	return m.exitOf(out, interrupted)
 }
@@ -428,7 +376,7 @@ func (m *Main) exitOf(out outcome, interrupted bool) error {
 	case jackline.Waiting, jackline.Queued, jackline.Running:
 		code = exitWaiting
 		for _, id := range out.Waiting {
-			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", plain(string(id)))
+			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", terminal.Plain(string(id)))
 		}
 	case jackline.StepLimit:
 		code = exitLimit

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -133,7 +134,7 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 func cmdSettled(ts *testscript.TestScript, _ bool, _ []string) {
 	poll(ts, "the turns to end", func() bool {
 		ts.Check(ts.Exec("jackline", "sessions", "list", "--json"))
-		var rows []sessionRow
+		var rows []client.SessionRow
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &rows))
 		for _, r := range rows {
 			if r.Status != "idle" {
@@ -149,13 +150,13 @@ func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: api METHOD PATH [BODY]")
 	}
 	home := ts.Getenv("JACKLINE_HOME")
-	token, err := readToken(filepath.Join(home, "data"))
+	server := client.Running(context.Background(), filepath.Join(home, "data"), "test")
+	if server == nil {
+		ts.Fatalf("no server runs")
+	}
+	req, err := http.NewRequest(args[0], server.Base+args[1], strings.NewReader(strings.Join(args[2:], " ")))
 	ts.Check(err)
-	addr, err := os.ReadFile(filepath.Join(home, "data", addressFile))
-	ts.Check(err)
-	req, err := http.NewRequest(args[0], "http://"+strings.TrimSpace(string(addr))+args[1], strings.NewReader(strings.Join(args[2:], " ")))
-	ts.Check(err)
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+server.Token)
 	if len(args) > 2 {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -8,13 +8,18 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline/server/guard"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 )
 
 func (m *Main) serveFlags(cmd *cobra.Command) {
@@ -47,26 +52,30 @@ func (m *Main) webCmd() *cobra.Command {
 
 // serve runs the server until a signal ends it.
 func (m *Main) serve(ctx context.Context, open bool) error {
-	conf, err := loadConfig(m.Env, m.flags)
+	conf, err := settings.Load(m.Env, m.flags)
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	m.warn(conf)
-	if c := running(ctx, conf.places.data); c != nil && !m.ownEngine() {
-		code, err := ask[struct {
+	m.warn(conf.Warnings)
+	if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil && !m.ownEngine() {
+		code, err := client.Ask[struct {
 			Code string `json:"code"`
 		}](ctx, c, "POST", "/api/login/codes", map[string]any{})
 		if err != nil {
 			return err
 		}
-		m.greet(c.base+"/#code="+url.QueryEscape(code.Code), "A server runs already at "+c.base+".", open)
+		note := "A server runs already at " + c.Base + "; none was started here."
+		if len(m.flags) > 0 {
+			note += " It keeps its own settings: what was given here changes nothing."
+		}
+		m.greet(c.Base+"/#code="+url.QueryEscape(code.Code), note, "", open)
 		return nil
 	}
-	l, note, err := guard.Listen(conf.text("server.listen"), conf.yes("server.allowRemote"))
+	l, note, err := guard.Listen(conf.Text("server.listen"), conf.Yes("server.allowRemote"))
 	if err != nil {
 		return err
 	}
-	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.texts("server.hosts")...))
+	a, err := m.openApp(ctx, conf, guard.HostsOf(l.Addr(), conf.Texts("server.hosts")...))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -74,11 +83,11 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	if err := a.turns.Resume(ctx, l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	file := filepath.Join(conf.places.data, addressFile)
-	if err := writeWhole(file, l.Addr().String()+"\n"); err != nil {
+	withdraw, err := client.Announce(conf.Places.Data, l.Addr().String())
+	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer func() { _ = os.Remove(file) }()
+	defer withdraw()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -91,11 +100,11 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		cancel(&exit{code, nil})
 	})
 	defer stopWatch()
-	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, open)
+	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, " Ctrl+C ends the server.", open)
 	if st := a.engines.Status(); st.Ready {
-		fmt.Fprintf(m.Err, "Model: %s (%s)\n", plain(st.Name), st.Mode)
+		fmt.Fprintf(m.Err, "Model: %s (%s)\n", terminal.Plain(st.Name), st.Mode)
 	} else {
-		fmt.Fprintf(m.Err, "Model: %s\n", plain(st.Why))
+		fmt.Fprintf(m.Err, "Model: %s\n", terminal.Plain(st.Why))
 	}
 	err = a.server.Serve(ctx, l)
 	var e *exit
@@ -103,15 +112,6 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		return nil // asked to end, and ended well
 	}
 	return err
-}
-
-// writeWhole writes a small file that others may read at any moment: they find all of it or none.
-func writeWhole(name, text string) error {
-	part := name + ".part"
-	if err := os.WriteFile(part, []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(part, name)
 }
 
 // display is an address as a browser takes it.
@@ -122,13 +122,13 @@ func display(a net.Addr) string {
 	return a.String()
 }
 
-// greet tells where the page is, and opens it where there is somebody to look at it.
-func (m *Main) greet(link, note string, open bool) {
+// greet tells where the page is, and opens it where there is somebody to look at it. end says how the server is ended.
+func (m *Main) greet(link, note, end string, open bool) {
 	if note != "" {
 		fmt.Fprintln(m.Err, note)
 	}
 	fmt.Fprintf(m.Out, "Jackline is at %s\n", link)
-	fmt.Fprintln(m.Err, "The link works once, within ten minutes; jackline web makes another. Ctrl+C ends the server.")
+	fmt.Fprintln(m.Err, "The link works once, within ten minutes; jackline web makes another."+end)
 	if !open || !m.Terminal {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/tool"
@@ -39,8 +41,8 @@ func (m *Main) toolsCmd() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				rows, err := client.Ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
 				if err != nil {
 					return err
 				}
@@ -53,9 +55,9 @@ func (m *Main) toolsCmd() *cobra.Command {
 					if !r.Enabled {
 						state = "(disabled)"
 					} else if !r.Available {
-						state = "(" + oneLine(r.WhyNot) + ")"
+						state = "(" + terminal.OneLine(r.WhyNot) + ")"
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", oneLine(r.Name), r.Effects, oneLine(r.Summary), state)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.OneLine(r.Name), r.Effects, terminal.OneLine(r.Summary), state)
 				}
 				return w.Flush()
 			})
@@ -65,15 +67,15 @@ func (m *Main) toolsCmd() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show NAME", Short: "Show one tool", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client) error {
-				rows, err := ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				rows, err := client.Ask[[]toolRow](ctx, c, http.MethodGet, "/api/tools", nil)
 				if err != nil {
 					return err
 				}
 				for _, r := range rows {
 					if r.Name == args[0] {
 						b, _ := json.MarshalIndent(r.Parameters, "", "  ")
-						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", plain(r.Name), plain(r.Category), plain(r.Summary), r.Effects, plain(string(b)))
+						_, err := fmt.Fprintf(m.Out, "%s (%s)\n%s\nEffects: %s\nArguments: %s\n", terminal.Plain(r.Name), terminal.Plain(r.Category), terminal.Plain(r.Summary), r.Effects, terminal.Plain(string(b)))
 						return err
 					}
 				}
@@ -96,7 +98,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 	if !json.Valid([]byte(in)) {
 		return usage("--json must be a JSON object, not %q", in)
 	}
-	return m.with(cmd, func(ctx context.Context, c *client) error {
+	return m.with(cmd, func(ctx context.Context, c *client.Client) error {
 		body := map[string]any{"name": name, "args": json.RawMessage(in)}
 		if session != "" {
 			body["session"] = session
@@ -106,40 +108,32 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 			Outcome jackline.Outcome `json:"outcome"`
 			Text    string           `json:"text"`
 		}
-		r, err := ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
-		var p *problem
+		r, err := client.Ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
+		var p *client.Problem
 		if errors.As(err, &p) && p.Decision == "ask" {
 			t := m.terminal()
-			if !t.interactive {
-				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", plain(string(p.Approval)))
+			if !t.Interactive {
+				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", terminal.Plain(string(p.Approval)))
 				return &exit{exitWaiting, nil}
 			}
-			a, aerr := c.approval(ctx, p.Approval)
+			a, aerr := c.Approval(ctx, p.Approval)
 			if aerr != nil {
 				return aerr
 			}
-			k := &card{row: a}
-			k.print(t)
-			lines := readLines(m.In)
-			for done := false; !done; {
-				line, ok := <-lines
-				if !ok {
-					return &exit{exitWaiting, nil}
-				}
-				if done, err = k.read(ctx, t, c, line); err != nil {
-					fmt.Fprintln(m.Err, sayOf(err))
-				}
+			t.Lines = terminal.ReadLines(m.In)
+			if !t.Settle(ctx, c, a) {
+				return &exit{exitWaiting, nil}
 			}
 			// What runs is what the person allowed, and only if they did.
-			if a, err = c.approval(ctx, p.Approval); err != nil {
+			if a, err = c.Approval(ctx, p.Approval); err != nil {
 				return err
 			}
 			if a.State != jackline.Approved {
-				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", plain(string(a.State)))
+				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", terminal.Plain(string(a.State)))
 				return &exit{exitFailed, nil}
 			}
 			body["args"], body["approved"], body["approval"] = a.Args, true, p.Approval
-			r, err = ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
+			r, err = client.Ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
 		}
 		if errors.As(err, &p) && p.Decision == "deny" {
 			return &exit{exitRefused, p}
@@ -147,7 +141,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(m.Out, plain(r.Text))
+		fmt.Fprintln(m.Out, terminal.Plain(r.Text))
 		if r.Outcome != jackline.OK {
 			return &exit{exitFailed, nil}
 		}
@@ -215,14 +209,14 @@ func (m *Main) parseOne() error {
 	}
 	p := parsedOf("", dialect.Read(dialect.NewCatalog(known), string(b)))
 	for _, call := range p.Calls {
-		fmt.Fprintf(m.Out, "call     %s %s\n", plain(call.Name), plain(string(call.Args)))
+		fmt.Fprintf(m.Out, "call     %s %s\n", terminal.Plain(call.Name), terminal.Plain(string(call.Args)))
 	}
-	fmt.Fprintf(m.Out, "visible  %s\n", plain(p.Visible))
+	fmt.Fprintf(m.Out, "visible  %s\n", terminal.Plain(p.Visible))
 	if p.Thought != "" {
-		fmt.Fprintf(m.Out, "thought  %s\n", plain(p.Thought))
+		fmt.Fprintf(m.Out, "thought  %s\n", terminal.Plain(p.Thought))
 	}
 	if p.Error != "" {
-		fmt.Fprintf(m.Out, "error    %s\n", plain(p.Error))
+		fmt.Fprintf(m.Out, "error    %s\n", terminal.Plain(p.Error))
 	}
 	return nil
 }

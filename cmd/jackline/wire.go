@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +18,12 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
-	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/server/runs"
-	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
@@ -37,9 +33,9 @@ import (
 
 // An app is the whole program wired together: what serve runs, and what a command runs for itself where no server does.
 type app struct {
-	conf    *config
+	conf    *settings.Config
 	db      *store.DB
-	set     *settings
+	set     *settings.Live
 	engines *engines.Engines
 	policy  *policy.Policy
 	desk    *approval.Desk
@@ -65,9 +61,9 @@ type place struct {
 const inProcess = "in-process.jackline"
 
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
-func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *app, err error) {
+func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []string) (_ *app, err error) {
 	a := &app{conf: conf, roots: map[string]*place{}}
-	if a.log, a.logFile, err = m.logger(conf.places.logs, hosts != nil); err != nil {
+	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -75,25 +71,31 @@ func (m *Main) openApp(ctx context.Context, conf *config, hosts []string) (_ *ap
 			a.close(context.WithoutCancel(ctx))
 		}
 	}()
-	if a.db, err = store.Open(ctx, conf.places.data); err != nil {
+	if a.db, err = store.Open(ctx, conf.Places.Data); err != nil {
 		return nil, err
 	}
-	if a.token, err = makeToken(conf.places.data); err != nil {
+	if a.token, err = client.Token(conf.Places.Data, a.log); err != nil {
 		return nil, err
 	}
-	a.set = &settings{conf: conf, db: a.db}
+	a.set = settings.New(conf, a.db)
 	a.engines = engines.New(engines.Options{
-		Name: conf.text("model.name"), BaseURL: conf.text("model.baseUrl"), KeyEnv: conf.text("model.apiKeyEnv"),
-		ToolMode: conf.text("model.toolMode"), Window: conf.number("model.window"), File: conf.places.file, Env: m.Env,
+		Name: conf.Text("model.name"), BaseURL: conf.Text("model.baseUrl"), KeyEnv: conf.Text("model.apiKeyEnv"),
+		ToolMode: conf.Text("model.toolMode"), Window: conf.Number("model.window"), File: conf.Places.File, Env: m.Env,
 	})
-	if a.policy, err = a.newPolicy(); err != nil {
+	var names []string
+	if a.policy, names, a.runner, err = newPolicy(); err != nil {
 		return nil, err
 	}
 	// Those that came through the page or the API were checked when they came.
-	if faults := a.policy.CheckRules(conf.get("permissions.rules").([]jackline.Rule)); len(faults) > 0 {
+	if faults := a.policy.CheckRules(conf.Get("permissions.rules").([]jackline.Rule)); len(faults) > 0 {
 		return nil, jackline.E("config", jackline.Invalid, errors.Join(faults...), "permissions.rules (%s): %s",
-			conf.from["permissions.rules"], jackline.Say(faults[0]))
+			conf.From("permissions.rules"), jackline.Say(faults[0]))
 	}
+	inForce, err := a.set.Permissions(ctx, jackline.Local)
+	if err != nil {
+		return nil, err
+	}
+	m.warn(idle(a.policy, names, inForce))
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
@@ -141,29 +143,6 @@ func (a *app) close(ctx context.Context) {
 }
 
 func page() fs.FS { return ui.Files() }
-
-// newPolicy makes the judge of all intents. The names of the tools are the same in every workspace.
-func (a *app) newPolicy() (*policy.Policy, error) {
-	names, err := tool.NewSet(builtin.All(builtin.Deps{})...)
-	if err != nil {
-		return nil, err
-	}
-	for t := range names.All() {
-		if t.Facts().Effect.Has(jackline.Exec) {
-			a.runner = t.Facts().Name
-		}
-	}
-	return policy.New(policy.Config{
-		Lookup: func(name string) (string, jackline.Effect, bool) {
-			t, ok := names.Lookup(name)
-			if !ok {
-				return "", 0, false
-			}
-			return t.Facts().Name, t.Facts().Effect, true
-		},
-		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
-	}), nil
-}
 
 // timeout is how long a card waits.
 func (a *app) timeout() time.Duration {
@@ -227,8 +206,8 @@ func (a *app) place(dir string) (*place, error) {
 
 // places are the folders that no workspace may be or hold.
 func (a *app) places() workspace.Options {
-	p := a.conf.places
-	return workspace.Options{State: []string{filepath.Dir(p.file), p.data, p.logs}}
+	p := a.conf.Places
+	return workspace.Options{State: []string{filepath.Dir(p.File), p.Data, p.Logs}}
 }
 
 // vet says whether a folder may be a workspace. The default one is made when it is missing.
@@ -239,7 +218,7 @@ func (a *app) vet(ctx context.Context, dir string) (string, error) {
 			return "", err
 		}
 		dir = p.WorkspaceRoot
-		if dir == a.conf.places.workspace {
+		if dir == a.conf.Places.Workspace {
 			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is the person's own working folder
 				return "", jackline.E("vet", jackline.Invalid, err, "The default workspace %s cannot be made. Name another with -C or permissions.workspaceRoot.", dir)
 			}
@@ -255,49 +234,9 @@ func (a *app) vet(ctx context.Context, dir string) (string, error) {
 	return workspace.Vet(dir, a.places())
 }
 
-// makeToken reads the token of this data folder, or makes one: 256 bits of chance, readable by its owner only.
-func makeToken(data string) (string, error) {
-	if t, err := readToken(data); err == nil {
-		return t, nil
-	}
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	t := hex.EncodeToString(b[:])
-	f, err := os.OpenFile(filepath.Join(data, tokenFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		if t, err := readToken(data); err == nil { // another process was faster
-			return t, nil
-		}
-		return "", jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.",
-			filepath.Join(data, tokenFile))
-	}
-	if err == nil {
-		_, err = f.WriteString(t + "\n")
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return "", jackline.E("token", jackline.Internal, err, "The token cannot be written to %s.", data)
-	}
-	return t, nil
-}
-
-const tokenFile = "token"
-
-func readToken(data string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(data, tokenFile))
-	if err != nil {
-		return "", err
-	}
-	t := strings.TrimSpace(string(b))
-	if len(t) != 64 {
-		return "", errors.New("the token file is damaged")
-	}
-	return t, nil
-}
-
 // A connection is a client with what must be ended after it.
 type connection struct {
-	client *client
+	client *client.Client
 	own    bool // the server is inside this process
 	close  func()
 
@@ -305,19 +244,15 @@ type connection struct {
 	interrupted func()
 }
 
-func plainHTTP() *http.Client {
-	return &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
 // connect finds the running server of this data folder, or starts one inside this process; alone forces the latter.
 func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
-	conf, err := loadConfig(m.Env, m.flags)
+	conf, err := settings.Load(m.Env, m.flags)
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	m.warn(conf)
+	m.warn(conf.Warnings)
 	if !alone {
-		if c := running(ctx, conf.places.data); c != nil {
+		if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil {
 			return &connection{client: c, close: func() {}, interrupted: func() {}}, nil
 		}
 	}
@@ -340,51 +275,8 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 		})
 	}
 	h := &http.Client{Transport: &http.Transport{Proxy: nil, DialContext: l.dial}}
-	return &connection{client: &client{base: "http://" + inProcess, token: a.token, http: h}, own: true, close: end, interrupted: end}, nil
+	return &connection{client: &client.Client{Base: "http://" + inProcess, Token: a.token, Version: buildVersion(), HTTP: h}, own: true, close: end, interrupted: end}, nil
 }
-
-// running finds the server that serves a data folder, by the address that it leaves there. The file outlives a server that is
-// killed, and then anybody on this machine may listen at that address: the token is used only with whoever proves to have it.
-func running(ctx context.Context, data string) *client {
-	token, err := readToken(data)
-	if err != nil {
-		return nil
-	}
-	b, err := os.ReadFile(filepath.Join(data, addressFile))
-	if err != nil {
-		return nil
-	}
-	c := &client{base: "http://" + strings.TrimSpace(string(b)), http: plainHTTP()}
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if !c.proves(ctx, token) {
-		return nil
-	}
-	c.token = token
-	return c
-}
-
-// proves reports whether the server has the token. It is not told the token, nor anything of use to somebody who has not.
-func (c *client) proves(ctx context.Context, token string) bool {
-	nonce := rand.Text()
-	resp, err := c.do(ctx, http.MethodGet, "/healthz?nonce="+nonce, nil, nil)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	var health struct {
-		Proof string `json:"proof"`
-	}
-	const most = 64 << 10
-	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&health) != nil {
-		return false
-	}
-	return hmac.Equal([]byte(health.Proof), []byte(guard.Proof(token, nonce)))
-}
-
-// addressFile holds the address of the server that serves this data folder.
-const addressFile = "address"
 
 // A pipe is a listener inside the process.
 type pipe struct {

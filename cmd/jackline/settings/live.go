@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"context"
@@ -9,21 +9,24 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
-// A keeper keeps settings by owner and key: package store does.
-type keeper interface {
+// A Keeper keeps settings by owner and key: package store does.
+type Keeper interface {
 	Settings(context.Context, jackline.Owner) (map[string]json.RawMessage, error)
 	PutSettings(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error
 }
 
-// settings are what is in force: flags and environment over what page and API stored, that over the file, that over the
+// Live is what is in force: flags and environment over what page and API stored, that over the file, that over the
 // defaults.
-type settings struct {
-	conf *config
-	db   keeper
+type Live struct {
+	conf *Config
+	db   Keeper
 
 	mu   sync.Mutex
 	read map[jackline.Owner]stored
 }
+
+// New puts what db keeps between the layers of conf.
+func New(conf *Config, db Keeper) *Live { return &Live{conf: conf, db: db} }
 
 // stored is what was read of the store, and when.
 type stored struct {
@@ -35,7 +38,7 @@ type stored struct {
 // can change them behind our back, and its change is seen this much later.
 const fresh = time.Second
 
-func (s *settings) stored(ctx context.Context, o jackline.Owner) (map[string]json.RawMessage, error) {
+func (s *Live) stored(ctx context.Context, o jackline.Owner) (map[string]json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, ok := s.read[o]; ok && time.Since(r.at) < fresh {
@@ -53,15 +56,15 @@ func (s *settings) stored(ctx context.Context, o jackline.Owner) (map[string]jso
 }
 
 // in gives a settings value as it stands for an owner.
-func (s *settings) in(ctx context.Context, o jackline.Owner) (func(path string) any, error) {
+func (s *Live) in(ctx context.Context, o jackline.Owner) (func(path string) any, error) {
 	stored, err := s.stored(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	byPath := map[string]any{}
-	for _, k := range keys() {
-		raw, ok := stored[k.path]
-		if from := s.conf.from[k.path]; !ok || !k.api || from == "flag" || from == "environment" {
+	for _, k := range Keys() {
+		raw, ok := stored[k.Path]
+		if from := s.conf.from[k.Path]; !ok || !k.api || from == "flag" || from == "environment" {
 			continue
 		}
 		var v any
@@ -70,19 +73,19 @@ func (s *settings) in(ctx context.Context, o jackline.Owner) (func(path string) 
 		}
 		// What an older or newer version stored and this one does not take falls back to the file.
 		if v, err := k.check(v); err == nil {
-			byPath[k.path] = v
+			byPath[k.Path] = v
 		}
 	}
 	return func(path string) any {
 		if v, ok := byPath[path]; ok {
 			return v
 		}
-		return s.conf.get(path)
+		return s.conf.Get(path)
 	}, nil
 }
 
 // Permissions implements server.Settings.
-func (s *settings) Permissions(ctx context.Context, o jackline.Owner) (jackline.Permissions, error) {
+func (s *Live) Permissions(ctx context.Context, o jackline.Owner) (jackline.Permissions, error) {
 	get, err := s.in(ctx, o)
 	if err != nil {
 		return jackline.Permissions{}, err
@@ -99,13 +102,13 @@ func (s *settings) Permissions(ctx context.Context, o jackline.Owner) (jackline.
 		Disabled:        get("tools.disabled").([]string),
 	}
 	if p.WorkspaceRoot == "" {
-		p.WorkspaceRoot = s.conf.places.workspace
+		p.WorkspaceRoot = s.conf.Places.Workspace
 	}
 	return p, p.Mode.UnmarshalText([]byte(get("permissions.mode").(string)))
 }
 
 // Agent implements server.Settings.
-func (s *settings) Agent(ctx context.Context, o jackline.Owner) (jackline.AgentSettings, error) {
+func (s *Live) Agent(ctx context.Context, o jackline.Owner) (jackline.AgentSettings, error) {
 	get, err := s.in(ctx, o)
 	if err != nil {
 		return jackline.AgentSettings{}, err
@@ -118,22 +121,22 @@ func (s *settings) Agent(ctx context.Context, o jackline.Owner) (jackline.AgentS
 }
 
 // Fixed implements server.Settings.
-func (s *settings) Fixed() []string {
+func (s *Live) Fixed() []string {
 	var fixed []string
-	for _, k := range keys() {
-		if from := s.conf.from[k.path]; k.api && (from == "flag" || from == "environment") {
-			fixed = append(fixed, k.path)
+	for _, k := range Keys() {
+		if from := s.conf.from[k.Path]; k.api && (from == "flag" || from == "environment") {
+			fixed = append(fixed, k.Path)
 		}
 	}
 	return fixed
 }
 
 // Put implements server.Settings. All values are checked first, and stored together or not at all.
-func (s *settings) Put(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
+func (s *Live) Put(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
 	for path, raw := range values {
 		ok := false
-		for _, k := range keys() {
-			if k.path != path || !k.api {
+		for _, k := range Keys() {
+			if k.Path != path || !k.api {
 				continue
 			}
 			var v any

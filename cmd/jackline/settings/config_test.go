@@ -1,8 +1,9 @@
-package main
+package settings
 
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -54,7 +55,7 @@ func TestConfigFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			conf, err := loadConfig(env, nil)
+			conf, err := Load(env, nil)
 			if c.fail != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fail) {
 					t.Fatalf("error %v, want %q in it", err, c.fail)
@@ -65,11 +66,11 @@ func TestConfigFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			for path, want := range c.want {
-				if got := conf.get(path); got != want {
+				if got := conf.Get(path); got != want {
 					t.Errorf("%s is %v, want %v", path, got, want)
 				}
 			}
-			if got := strings.Join(conf.warnings, "\n"); !strings.Contains(got, c.warn) || c.warn == "" && got != "" {
+			if got := strings.Join(conf.Warnings, "\n"); !strings.Contains(got, c.warn) || c.warn == "" && got != "" {
 				t.Errorf("warnings %q, want %q", got, c.warn)
 			}
 		})
@@ -78,22 +79,22 @@ func TestConfigFile(t *testing.T) {
 
 func TestEnvironmentNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, k := range keys() {
-		for _, n := range []string{k.name(), k.env} {
+	for _, k := range Keys() {
+		for _, n := range []string{k.Env(), k.Short} {
 			if n == "" {
 				continue
 			}
-			if other, taken := seen[n]; taken && other != k.path {
-				t.Errorf("%s names %s and %s", n, other, k.path)
+			if other, taken := seen[n]; taken && other != k.Path {
+				t.Errorf("%s names %s and %s", n, other, k.Path)
 			}
-			seen[n] = k.path
+			seen[n] = k.Path
 		}
-		if k.doc == "" {
-			t.Errorf("%s has no explanation", k.path)
+		if k.Doc == "" {
+			t.Errorf("%s has no explanation", k.Path)
 		}
-		if k.def != nil {
-			if v, err := k.check(k.def); err != nil {
-				t.Errorf("the default of %s: %v %v", k.path, v, err)
+		if k.Default != nil {
+			if v, err := k.check(k.Default); err != nil {
+				t.Errorf("the default of %s: %v %v", k.Path, v, err)
 			}
 		}
 	}
@@ -108,13 +109,13 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		c := &config{values: map[string]any{}, from: map[string]string{}}
+		c := &Config{values: map[string]any{}, from: map[string]string{}}
 		if err := c.readFile(raw); err != nil && err.Error() == "" {
 			t.Error("an error without words")
 		}
 		for path, v := range c.values {
-			for _, k := range keys() {
-				if k.path == path {
+			for _, k := range Keys() {
+				if k.Path == path {
 					if _, err := k.check(v); err != nil {
 						t.Errorf("%s took %v: %v", path, v, err)
 					}
@@ -122,4 +123,38 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A folder that would be another one wherever the program starts is refused, or ignored where the XDG rules say so.
+func TestPlacesAreWhole(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	for _, home := range []string{"x", "./x", "../x", "."} {
+		if _, err := Load(testEnv(t, map[string]string{"JACKLINE_HOME": home}), nil); err == nil || !strings.Contains(err.Error(), "must be a whole path") {
+			t.Errorf("JACKLINE_HOME=%s: %v", home, err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return // where there are no XDG folders
+	}
+	vars := map[string]string{"JACKLINE_HOME": "", "XDG_CONFIG_HOME": "conf", "XDG_DATA_HOME": filepath.Join(dir, "d"), "XDG_STATE_HOME": "./s"}
+	c, err := Load(testEnv(t, vars), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Places{
+		File: filepath.Join(dir, ".config/jackline/config.yaml"), Data: filepath.Join(dir, "d/jackline"), Logs: filepath.Join(dir, ".local/state/jackline"),
+		Workspace: filepath.Join(dir, "jackline"),
+	}
+	if c.Places != want {
+		t.Errorf("%+v, want %+v", c.Places, want)
+	}
+	said := strings.Join(c.Warnings, "\n")
+	if len(c.Warnings) != 2 || !strings.Contains(said, "XDG_CONFIG_HOME") || !strings.Contains(said, "XDG_STATE_HOME") {
+		t.Errorf("the warnings are %q", said)
+	}
+	t.Setenv("HOME", "elsewhere")
+	if _, err := Load(testEnv(t, vars), nil); err == nil || !strings.Contains(err.Error(), "HOME must be a whole path") {
+		t.Errorf("a relative HOME: %v", err)
+	}
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/shell"
+	"github.com/jackline-ai/jackline/tool"
+)
+
+// newPolicy makes the judge of all intents, without settings, and names the tool that runs commands. The names of the tools are the
+// same in every workspace.
+func newPolicy() (p *policy.Policy, names []string, runner string, err error) {
+	tools, err := tool.NewSet(builtin.All(builtin.Deps{})...)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	for t := range tools.All() {
+		names = append(names, t.Facts().Name)
+		if t.Facts().Effect.Has(jackline.Exec) {
+			runner = t.Facts().Name
+		}
+	}
+	return policy.New(policy.Config{
+		Lookup: func(name string) (string, jackline.Effect, bool) {
+			t, ok := tools.Lookup(name)
+			if !ok {
+				return "", 0, false
+			}
+			return t.Facts().Name, t.Facts().Effect, true
+		},
+		Names: names, CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
+	}), names, runner, nil
+}
+
+// idle says what of the permissions does nothing: that is allowed, and hardly what was meant.
+func idle(p *policy.Policy, names []string, in jackline.Permissions) []string {
+	all := p.IdleRules(in.Rules)
+	for _, name := range p.IdleNames(in.Disabled) {
+		if name = strings.TrimSpace(name); name != "" {
+			all = append(all, fmt.Sprintf("tools.disabled: there is no tool %.60q; did you mean %s?", name, settings.Nearest(name, names)))
+		}
+	}
+	return all
+}
+
+// warnIdle prints which of the rights given to a task allow nothing. What cannot be read the server refuses.
+func (m *Main) warnIdle(allow []string) error {
+	if len(allow) == 0 {
+		return nil
+	}
+	p, names, _, err := newPolicy()
+	if err != nil {
+		return err
+	}
+	var rules []jackline.Rule
+	for _, pattern := range allow {
+		rules = append(rules, jackline.Rule{Do: jackline.Allow, Pattern: pattern})
+	}
+	m.warn(idle(p, names, jackline.Permissions{Rules: rules}))
+	return nil
+}

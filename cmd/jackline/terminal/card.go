@@ -1,0 +1,175 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/client"
+)
+
+// A card is an approval or question that stands on the terminal.
+type card struct {
+	row     jackline.Approval
+	wait    string     // what the next line is: "reason", "args", "" for a key
+	answers [][]string // of a question row, so far
+	sure    bool       // high risk: y was said once
+}
+
+// print shows the row: the exact action first, nothing left out.
+func (k *card) print(t *Terminal) {
+	a := k.row
+	if a.Kind == jackline.KindQuestion {
+		fmt.Fprintf(t.Err, "\n%s\n", t.Paint("1;33", "? The model asks"))
+		k.question(t)
+		return
+	}
+	fmt.Fprintf(t.Err, "\n%s\n", t.Paint("1;33", fmt.Sprintf("! Allow this? %s risk", inset(a.Risk))))
+	switch {
+	case a.View.Shape == jackline.ViewDiff:
+		for _, f := range a.View.Files {
+			fmt.Fprintf(t.Err, "  %s %s  +%d -%d\n", inset(f.Change), inset(f.Path), f.Added, f.Gone)
+			for _, l := range strings.Split(strings.TrimRight(f.Patch, "\n"), "\n") {
+				code := "0"
+				if strings.HasPrefix(l, "+") {
+					code = "32"
+				} else if strings.HasPrefix(l, "-") {
+					code = "31"
+				}
+				fmt.Fprintf(t.Err, "  | %s\n", t.Paint(code, Plain(l)))
+			}
+		}
+	default:
+		fmt.Fprintf(t.Err, "  %s\n  %s\n", inset(a.Title), inset(string(a.Args)))
+	}
+	for _, touch := range a.Touches {
+		fmt.Fprintf(t.Err, "  %s %s: %s\n", touch.Effect, inset(touch.Kind), inset(touch.Name))
+	}
+	fmt.Fprintf(t.Err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
+	choices := "[y] once"
+	for _, s := range a.Scopes {
+		switch s {
+		case jackline.Task:
+			choices += "  [t] this task"
+		case jackline.Chat:
+			choices += "  [c] this chat"
+		case jackline.Once:
+		}
+	}
+	if a.Covers != "" {
+		fmt.Fprintf(t.Err, "  task and chat cover: %s\n", inset(a.Covers))
+	}
+	fmt.Fprintf(t.Err, "  %s  [e] edit  [n] deny  [d] deny and say why  [s] stop > ", choices)
+}
+
+func (k *card) question(t *Terminal) {
+	q := k.row.Ask[len(k.answers)]
+	fmt.Fprintf(t.Err, "  %s\n", inset(q.Text))
+	for i, o := range q.Options {
+		fmt.Fprintf(t.Err, "    %d) %s\n", i+1, inset(o))
+	}
+	hint := "your answer"
+	if len(q.Options) > 0 {
+		hint = "a number, or your own words"
+	}
+	fmt.Fprintf(t.Err, "  (%s; /decline to not answer) > ", hint)
+}
+
+// read takes one typed line as an answer and reports whether the card is settled.
+func (k *card) read(ctx context.Context, t *Terminal, c *client.Client, line string) (bool, error) {
+	line = strings.TrimSpace(line)
+	post := func(body map[string]any) (bool, error) {
+		_, err := c.Answer(ctx, k.row.ID, body)
+		var p *client.Problem
+		if errors.As(err, &p) && (p.Status == 409 || p.Status == 410) {
+			t.Say("  %s\n", Plain(p.Detail))
+			return p.By != "" || p.Status == 410, nil
+		}
+		return err == nil, err
+	}
+	if k.row.Kind == jackline.KindQuestion {
+		if line == "/decline" {
+			return post(map[string]any{"declined": true})
+		}
+		q := k.row.Ask[len(k.answers)]
+		var n int
+		if _, err := fmt.Sscanf(line, "%d", &n); err == nil && n >= 1 && n <= len(q.Options) {
+			line = q.Options[n-1]
+		}
+		if line == "" {
+			k.question(t)
+			return false, nil
+		}
+		if k.answers = append(k.answers, []string{line}); len(k.answers) < len(k.row.Ask) {
+			k.question(t)
+			return false, nil
+		}
+		return post(map[string]any{"answers": k.answers})
+	}
+	switch k.wait {
+	case "reason":
+		return post(map[string]any{"approved": false, "reason": line})
+	case "args":
+		k.wait = ""
+		if !json.Valid([]byte(line)) {
+			fmt.Fprint(t.Err, "  That is not JSON. [y/t/c/e/n/d/s] > ")
+			return false, nil
+		}
+		return post(map[string]any{"approved": true, "scope": "once", "args": json.RawMessage(line)})
+	}
+	switch line {
+	case "y":
+		if k.row.Risk == "high" && !k.sure {
+			k.sure = true
+			fmt.Fprint(t.Err, "  High risk: y again to allow > ")
+			return false, nil
+		}
+		return post(map[string]any{"approved": true, "scope": "once"})
+	case "t":
+		return post(map[string]any{"approved": true, "scope": "task"})
+	case "c":
+		return post(map[string]any{"approved": true, "scope": "chat"})
+	case "n":
+		return post(map[string]any{"approved": false})
+	case "d":
+		k.wait = "reason"
+		fmt.Fprint(t.Err, "  Why not? > ")
+	case "e":
+		k.wait = "args"
+		fmt.Fprintf(t.Err, "  New arguments as JSON > ")
+	case "s":
+		if k.row.Turn == "" { // a person's own call: there is nothing else to stop
+			return post(map[string]any{"approved": false})
+		}
+		return true, c.Stop(ctx, k.row.Session)
+	default:
+		fmt.Fprint(t.Err, "  [y/t/c/e/n/d/s] > ")
+	}
+	return false, nil
+}
+
+// Show puts a card on the terminal, to look at.
+func (t *Terminal) Show(a jackline.Approval) { (&card{row: a}).print(t) }
+
+// Settle puts a card on the terminal and takes a person's lines until it is settled, in whichever way. It reports false where the
+// lines ended before, or nobody types.
+func (t *Terminal) Settle(ctx context.Context, c *client.Client, a jackline.Approval) bool {
+	k := &card{row: a}
+	k.print(t)
+	if t.Lines == nil {
+		return false
+	}
+	for line := range t.Lines {
+		done, err := k.read(ctx, t, c, line)
+		if err != nil {
+			fmt.Fprintln(t.Err, Sentence(err))
+		}
+		if done {
+			return true
+		}
+	}
+	return false
+}
