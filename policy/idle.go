@@ -44,11 +44,6 @@ func (p *Policy) idle(r jackline.Rule, c rule, rules []jackline.Rule) string {
 			return fmt.Sprintf("has no effect: %q is stricter, and the strictest rule decides.", other.Do.String()+" "+other.Pattern)
 		}
 	}
-	if c.whole && p.conf.Lookup != nil {
-		if own, e, ok := p.conf.Lookup(c.tool); ok && e.Has(jackline.Exec) {
-			return fmt.Sprintf("allows only commands that are known to only read: while there is no sandbox a rule has to name the program, as in %s(git status*).", own)
-		}
-	}
 	return ""
 }
 
