@@ -107,6 +107,54 @@ func (r *run) estimate(items []jackline.Item) int {
 	return tokens
 }
 
+// A weighing is a history that a compaction makes smaller, with the size of each item, so that a change to one of them is not
+// paid for with all. It leaves out the blank lines between messages that a model joins.
+type weighing struct {
+	r       *run
+	items   []jackline.Item
+	head    int   // characters in front of the messages
+	chars   []int // of each item
+	sum     int
+	results int // characters of results
+}
+
+func (r *run) weigh(items []jackline.Item) *weighing {
+	w := &weighing{r: r, items: append([]jackline.Item(nil), items...), chars: make([]int, len(items))}
+	w.head, _ = r.measure(r.request(items, nil, false))
+	for k := range w.items {
+		w.weigh(k)
+	}
+	return w
+}
+
+func (w *weighing) weigh(k int) {
+	w.chars[k] = w.r.m.Main.Size(model.Request{Messages: w.r.messages(w.items[k : k+1])})
+	w.sum += w.chars[k]
+	w.results += w.r.resultChars(w.items[k : k+1])
+}
+
+// change puts another item in the place of one.
+func (w *weighing) change(k int, it jackline.Item) {
+	w.sum -= w.chars[k]
+	w.results -= w.r.resultChars(w.items[k : k+1])
+	w.items[k] = it
+	w.weigh(k)
+}
+
+// cut leaves of an old result, or of an old call's arguments, no more than their beginning.
+func (w *weighing) cut(k int) {
+	it := w.items[k]
+	it.Keep = oldResult
+	w.change(k, it)
+}
+
+// tokens is the estimate of a request with the items.
+func (w *weighing) tokens() int { return w.estimate(w.sum, len(w.items)) }
+
+func (w *weighing) estimate(chars, messages int) int {
+	return w.r.e.tokens(w.r.m.Main.Info().Name, w.head+chars, messages+1)
+}
+
 // current is the history as it stands, pending items included. What was written out once stays: a turn of
 // hundreds of steps must not write all of it again at each.
 func (r *run) current() []model.Message {
@@ -165,33 +213,35 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	if err := r.append(ctx, jackline.Record{}, jackline.CompactionStart{Chars: chars}); err != nil {
 		return err
 	}
-	small := append([]jackline.Item(nil), items...)
-	enough := func() bool { return r.estimate(small) <= target && r.resultChars(small) <= share }
+	w := r.weigh(items)
+	enough := func() bool { return w.tokens() <= target && w.results <= share }
 
-	newest := r.newestResults(small)
-	for k := range small {
-		if small[k].Role == jackline.ItemResult && k < newest && !enough() {
-			small[k].Keep = oldResult
+	newest := r.newestResults(w.items)
+	for k := range w.items {
+		if w.items[k].Role == jackline.ItemResult && k < newest && !enough() {
+			w.cut(k)
 		}
 		// What an old call wrote stands in its file.
-		if k < newest-1 && r.weight(small[k]) > oldResult && !enough() {
-			small[k].Keep = oldResult
+		if k < newest-1 && r.weight(w.items[k]) > oldResult && !enough() {
+			w.cut(k)
 		}
 	}
 	summary := ""
-	if most := r.set.History; r.estimate(small) > target || most > 0 && len(small) > max(most, keepLast) {
-		var err error
-		if small, summary, err = r.summarise(ctx, small, target); err != nil {
+	if most := r.set.History; w.tokens() > target || most > 0 && len(w.items) > max(most, keepLast) {
+		small, said, err := r.summarise(ctx, w, target)
+		if err != nil {
 			return err
 		}
+		w, summary = r.weigh(small), said
 	}
-	for k := range small {
-		if small[k].Role == jackline.ItemResult && (r.estimate(small) > budget || r.resultChars(small) > resultShare(r.m.Main.Info().Window)) {
-			small[k].Keep = oldResult
+	for k := range w.items {
+		if w.items[k].Role == jackline.ItemResult && (w.tokens() > budget || w.results > resultShare(r.m.Main.Info().Window)) {
+			w.cut(k)
 		}
 	}
-	for r.estimate(small) > budget && r.trimLongest(small) {
+	for w.tokens() > budget && r.trimLongest(w) {
 	}
+	small := w.items
 	after := r.estimate(small)
 	done := jackline.CompactionDone{Before: before, After: after, Summary: jackline.Brief(summary), Kept: after < before}
 	if !done.Kept {
@@ -231,18 +281,21 @@ func (r *run) newestResults(items []jackline.Item) int {
 
 // summarise replaces the oldest conversation by a summary that the raw model writes, or by nothing when it cannot. What this
 // turn's prompt said, and the last messages, stay.
-func (r *run) summarise(ctx context.Context, items []jackline.Item, target int) ([]jackline.Item, string, error) {
+func (r *run) summarise(ctx context.Context, w *weighing, target int) ([]jackline.Item, string, error) {
+	items := w.items
 	cut := len(items) - keepLast
 	// Take no more than is needed: a larger window keeps more, up to what the owner set.
 	first := 1
 	if most := r.set.History; most > 0 {
 		first = max(first, len(items)-max(most, keepLast))
 	}
-	for n := first; n < cut; n++ {
-		if r.estimate(items[n:]) <= target && items[n].Role != jackline.ItemResult {
+	left := w.sum // of the items from n on
+	for n, chars := range w.chars[:max(cut, 0)] {
+		if n >= first && w.estimate(left, len(items)-n) <= target && items[n].Role != jackline.ItemResult {
 			cut = n
 			break
 		}
+		left -= chars
 	}
 	for cut > 0 && cut < len(items) && items[cut].Role == jackline.ItemResult {
 		cut-- // a result stays with the call that asked for it
@@ -343,9 +396,9 @@ func (r *run) summary(ctx context.Context, old []jackline.Item) (string, error) 
 
 // trimLongest cuts the longest message but the turn's own prompt, or the arguments of the calls that weigh most, and reports
 // whether there was something to cut.
-func (r *run) trimLongest(items []jackline.Item) bool {
+func (r *run) trimLongest(w *weighing) bool {
 	at, longest, args := -1, trimmed, false
-	for k, it := range items {
+	for k, it := range w.items {
 		if it.Role == jackline.ItemPrompt && it.Turn == r.t.ID || it.Role == jackline.ItemResult {
 			continue
 		}
@@ -360,12 +413,14 @@ func (r *run) trimLongest(items []jackline.Item) bool {
 	case at < 0:
 		return false
 	case args:
-		items[at].Keep = oldResult
+		w.cut(at)
 		return true
 	}
-	text := items[at].Text
-	items[at].Text = strings.ToValidUTF8(text[:trimmed*2/3], "") + "\n[…cut to save room]\n" + strings.ToValidUTF8(text[len(text)-trimmed/4:], "")
-	return len(items[at].Text) < len(text)
+	it := w.items[at]
+	text := it.Text
+	it.Text = strings.ToValidUTF8(text[:trimmed*2/3], "") + "\n[…cut to save room]\n" + strings.ToValidUTF8(text[len(text)-trimmed/4:], "")
+	w.change(at, it)
+	return len(it.Text) < len(text)
 }
 
 // withPlan repeats the task's plan after a compaction, since the step that wrote it may be gone.
