@@ -110,19 +110,31 @@ func Find(ctx context.Context, o Options) []Found {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
 	}
-	places := o.only
-	if places == nil {
-		places = o.places(ctx)
-	}
+	var here, outside []Found
+	each(2, 2, func(i int) {
+		switch {
+		case i == 0 && o.only != nil:
+			here = lookAll(ctx, o, o.only)
+		case i == 0:
+			here = lookAll(ctx, o, o.places(loopback()))
+		case o.only == nil:
+			outside = lookAll(ctx, o, o.places(o.gateways(ctx)...))
+		}
+	})
+	all := slices.Concat(here, outside)
+	slices.SortStableFunc(all, func(a, b Found) int { return cmp.Compare(rank(a.Engine), rank(b.Engine)) })
+	return once(all)
+}
+
+// lookAll asks all places at the same time.
+func lookAll(ctx context.Context, o Options, places []place) []Found {
 	at := make([][]Found, len(places))
 	each(len(places), len(places), func(i int) {
 		if found, ok := places[i].look(ctx, o); ok {
 			at[i] = []Found{found}
 		}
 	})
-	all := slices.Concat(at...)
-	slices.SortStableFunc(all, func(a, b Found) int { return cmp.Compare(rank(a.Engine), rank(b.Engine)) })
-	return once(all)
+	return slices.Concat(at...)
 }
 
 // look asks one port, on its addresses in turn: an engine that listens on 127.0.0.1 mostly does on ::1 too, and it

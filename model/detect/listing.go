@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/jackline-ai/jackline/model"
 )
@@ -202,12 +201,13 @@ func (v *visit) loading(engine string) Found {
 // lmStudio reads the list of LM Studio 0.4, or of 0.3.6 and later, or the plain one.
 func (v *visit) lmStudio(ctx context.Context, list answer) Found {
 	const native, older = "/api/v1/models", "/api/v0/models"
-	if prefix := strings.TrimSuffix(v.root.Path, "/api"); prefix != v.root.Path { // the address was that of its own API
-		v.root.Path, v.list = prefix, "/v1/models"
-		v.asker.root = v.root
-		list = v.asker.get(ctx, v.list, maxList)
-	}
 	r, variable := v.unlocked(ctx, LMStudio, v.asker.get(ctx, native, maxList), native)
+	if _, ok := lmStudioCards(r.body); !ok && v.root.Path != "" {
+		// It shows its fingerprint on every path; its API begins at the top.
+		v.root.Path, v.list = "", "/v1/models"
+		list = v.asker.get(ctx, v.list, maxList)
+		r = v.asker.get(ctx, native, maxList)
+	}
 	if r.locked() {
 		return v.wantsKey(LMStudio)
 	}

@@ -34,12 +34,10 @@ func parseTags(body []byte) ([]tag, bool) {
 
 // A profile is what Ollama's POST /api/show says of a model, as far as it matters here.
 type profile struct {
-	Trained  int         `json:"trained"`
-	Window   int         `json:"window"` // that its Modelfile asks for
-	Tools    model.Known `json:"tools"`
-	Thinking model.Known `json:"thinking"`
-	Vision   model.Known `json:"vision"`
-	Mute     bool        `json:"mute"` // it only embeds
+	trained                 int
+	window                  int // that its Modelfile asks for
+	tools, thinking, vision model.Known
+	mute                    bool // it only embeds
 }
 
 func parseProfile(body []byte) (profile, bool) {
@@ -62,9 +60,9 @@ func parseProfile(body []byte) (profile, bool) {
 	}
 	can := r.Capabilities
 	return profile{
-		Trained: first(trained, r.Details.Window), Window: parameter(r.Parameters, "num_ctx"),
-		Tools: can.among("tools"), Thinking: can.among("thinking"), Vision: can.among("vision"),
-		Mute: len(can) > 0 && can.of("completion") != model.Yes,
+		trained: first(trained, r.Details.Window), window: parameter(r.Parameters, "num_ctx"),
+		tools: can.among("tools"), thinking: can.among("thinking"), vision: can.among("vision"),
+		mute: len(can) > 0 && can.of("completion") != model.Yes,
 	}, true
 }
 
@@ -122,11 +120,11 @@ func (v *visit) ollama(ctx context.Context) Found {
 		if !ok {
 			return
 		}
-		c.Trained, c.Tools, c.Thinking, c.Vision = p.Trained, p.Tools, p.Thinking, p.Vision
+		c.Trained, c.Tools, c.Thinking, c.Vision = p.trained, p.tools, p.thinking, p.vision
 		if c.Usable == 0 {
-			c.Usable = p.Window
+			c.Usable = p.window
 		}
-		mute[asked[i]] = p.Mute
+		mute[asked[i]] = p.mute
 	})
 	kept := cards[:0]
 	for i, c := range cards {
@@ -151,10 +149,8 @@ func order(cards []model.Card) []int {
 func (v *visit) profile(ctx context.Context, c model.Card) (profile, bool) {
 	key := v.root.String() + " " + c.ID + " " + c.Digest
 	if c.Digest != "" {
-		if said, ok := v.memory.get(key); ok {
-			var p profile
-			err := json.Unmarshal(said, &p)
-			return p, err == nil
+		if p, ok := v.memory.profile(key); ok {
+			return p, true
 		}
 	}
 	question, err := json.Marshal(map[string]string{"model": c.ID})
@@ -167,7 +163,7 @@ func (v *visit) profile(ctx context.Context, c model.Card) (profile, bool) {
 		return profile{}, false
 	}
 	if c.Digest != "" {
-		v.memory.put(key, p)
+		v.memory.setProfile(key, p)
 	}
 	return p, true
 }

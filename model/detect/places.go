@@ -30,19 +30,13 @@ func (p place) url(host netip.Addr) *url.URL {
 	return &url.URL{Scheme: scheme, Host: netip.AddrPortFrom(host, uint16(p.port)).String(), Path: p.prefix}
 }
 
-// places are all that is asked: the usual ports and those of the environment on loopback, and in a container on the
-// host's gateway too.
-func (o Options) places(ctx context.Context) []place {
+// places are all that is asked on these machines, each given by its addresses: the usual ports, those of the environment
+// and those that the caller wants.
+func (o Options) places(machines ...[]netip.Addr) []place {
 	ports := []int{}
 	for _, f := range families {
 		if f.port != 0 && !slices.Contains(ports, f.port) {
 			ports = append(ports, f.port)
-		}
-	}
-	machines := [][]netip.Addr{loopback()}
-	if inContainer() {
-		for _, g := range gateways(ctx) {
-			machines = append(machines, []netip.Addr{g})
 		}
 	}
 	var all []place
@@ -52,7 +46,9 @@ func (o Options) places(ctx context.Context) []place {
 		case n.prefix == "" && n.scheme == "http" && n.local():
 			ports = append(ports, n.port)
 		case n.local():
-			all = append(all, place{scheme: n.scheme, hosts: loopback(), port: n.port, prefix: n.prefix})
+			for _, hosts := range machines {
+				all = append(all, place{scheme: n.scheme, hosts: hosts, port: n.port, prefix: n.prefix})
+			}
 		}
 	}
 	ports = append(ports, o.Ports...)
@@ -188,7 +184,13 @@ func inContainer() bool {
 
 // gateways are the ways from a container to its host: the names that Docker and Podman give it, and the default route.
 // Only private addresses are taken: whoever answers for those names with a public one is not the host.
-func gateways(ctx context.Context) []netip.Addr {
+func (o Options) gateways(ctx context.Context) [][]netip.Addr {
+	if !inContainer() {
+		return nil
+	}
+	if known, ok := o.Memory.gateways(); ok {
+		return known
+	}
 	limited, cancel := context.WithTimeout(ctx, nameTime)
 	defer cancel()
 	var all []netip.Addr
@@ -203,13 +205,23 @@ func gateways(ctx context.Context) []netip.Addr {
 	if raw, err := os.ReadFile("/proc/net/route"); err == nil {
 		all = append(all, defaultRoutes(string(raw))...)
 	}
-	kept := []netip.Addr{}
+	machines := private(all)
+	if ctx.Err() == nil {
+		o.Memory.setGateways(machines)
+	}
+	return machines
+}
+
+// private are the machines behind the first two private ones of these addresses.
+func private(all []netip.Addr) [][]netip.Addr {
+	machines := [][]netip.Addr{}
 	for _, a := range all {
-		if a = a.Unmap(); a.IsPrivate() && !slices.Contains(kept, a) && len(kept) < 2 {
-			kept = append(kept, a)
+		known := slices.ContainsFunc(machines, func(m []netip.Addr) bool { return m[0] == a.Unmap() })
+		if a = a.Unmap(); a.IsPrivate() && !known && len(machines) < 2 {
+			machines = append(machines, []netip.Addr{a})
 		}
 	}
-	return kept
+	return machines
 }
 
 // defaultRoutes reads the gateways of the default routes from Linux's table: of a line the second field is the

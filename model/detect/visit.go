@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline/model"
@@ -64,7 +63,7 @@ func (v *visit) look(ctx context.Context) (Found, bool) {
 		return f, true
 	case isList:
 		return v.plain(listed), true
-	case e.list.locked() && asksForKey(e.list.body):
+	case e.list.locked() && !anthropic(e.list) && asksForKey(e.list.body):
 		return v.wantsKey(OpenAI), true
 	}
 	return Found{}, false
@@ -364,38 +363,4 @@ func (r answer) fault() string {
 		return "is a web page"
 	}
 	return "cannot be read"
-}
-
-// Memory keeps what engines said about models whose digest stays the same, so that the next look need not ask again. The
-// zero Memory is ready, and safe for use by several goroutines at once.
-type Memory struct {
-	mu   sync.Mutex
-	said map[string][]byte
-}
-
-func (m *Memory) get(key string) ([]byte, bool) {
-	if m == nil {
-		return nil, false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	body, ok := m.said[key]
-	return body, ok
-}
-
-// put keeps an answer, as short as what is read of it.
-func (m *Memory) put(key string, said any) {
-	if m == nil {
-		return
-	}
-	body, err := json.Marshal(said)
-	if err != nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.said == nil || len(m.said) >= maxKnown {
-		m.said = map[string][]byte{}
-	}
-	m.said[key] = bytes.Clone(body)
 }
