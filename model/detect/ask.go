@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // An asker asks one origin. It connects to nothing else: no proxy, no redirect to elsewhere.
 type asker struct {
 	root    *url.URL // where paths begin; no trailing slash
+	dialer  *net.Dialer
 	client  *http.Client
 	carrier *http.Transport
 	patient time.Duration // for one answer
@@ -35,8 +37,7 @@ var (
 )
 
 func newAsker(root *url.URL, connect, answer time.Duration) *asker {
-	a := &asker{root: root, patient: answer}
-	dialer := &net.Dialer{Timeout: connect}
+	a := &asker{root: root, patient: answer, dialer: &net.Dialer{Timeout: connect}}
 	addr := hostPort(root)
 	a.carrier = &http.Transport{
 		Proxy: nil,
@@ -47,10 +48,10 @@ func newAsker(root *url.URL, connect, answer time.Duration) *asker {
 			if conn := a.take(); conn != nil {
 				return conn, nil
 			}
-			return dialer.DialContext(ctx, network, to)
+			return a.dialer.DialContext(ctx, network, to)
 		},
 		TLSHandshakeTimeout:    connect,
-		DisableCompression:     true, // what comes packed all the same is not read: it may be a bomb
+		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    atOnce,
 		MaxConnsPerHost:        2 * atOnce,
@@ -81,9 +82,8 @@ func hostPort(u *url.URL) string {
 }
 
 // open connects once, so that a port where nobody listens costs one refusal. The connection is kept for the first request.
-func (a *asker) open(ctx context.Context, connect time.Duration) error {
-	d := &net.Dialer{Timeout: connect}
-	conn, err := d.DialContext(ctx, "tcp", hostPort(a.root))
+func (a *asker) open(ctx context.Context) error {
+	conn, err := a.dialer.DialContext(ctx, "tcp", hostPort(a.root))
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,13 @@ func (a *asker) do(ctx context.Context, method, path string, body []byte, limit 
 		return answer{err: bare(err)}
 	}
 	defer resp.Body.Close()
-	text, more, err := readAll(resp.Body, limit)
+	plain := io.Reader(resp.Body)
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") { // not asked for; some proxies pack everything
+		if plain, err = gzip.NewReader(resp.Body); err != nil {
+			return answer{err: err}
+		}
+	}
+	text, more, err := readAll(plain, limit)
 	if more && err == nil {
 		err = errTooMuch
 	}

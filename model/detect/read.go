@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -57,15 +58,15 @@ func tryPaths(ctx context.Context, u *url.URL, key string) (found Found, is bool
 		v := visit{root: &root, list: at.list, asker: newAsker(&root, typedConnectTime, typedAnswerTime)}
 		v.asker.bearer(key)
 		found, is := v.look(ctx)
-		if !is && anthropic(v.seen.answer) {
+		if !is && anthropic(v.heard) {
 			found, is = v.anthropic(ctx, key), true
 		}
 		v.asker.close()
 		if is {
 			return found, true, answer{}
 		}
-		if i == 0 || (heard.status != 0 && heard.status != http.StatusUnauthorized && v.seen.answer.locked()) {
-			heard = v.seen.answer
+		if i == 0 || (heard.status != 0 && heard.status != http.StatusUnauthorized && v.heard.locked()) {
+			heard = v.heard
 		}
 		if heard.err != nil {
 			break // nobody listens, or nobody who speaks HTTP: another path changes nothing
@@ -207,6 +208,8 @@ func fault(op string, u *url.URL, key string, r answer) error {
 		return say(jackline.Unavailable, "What listens at %s says that it was asked too often. Try again in a minute.", at)
 	case r.status >= http.StatusInternalServerError:
 		return say(jackline.Unavailable, "What listens at %s fails with status %d: it may be coming up, or its own log says why.", at, r.status)
+	case slices.Contains(evidence{list: r}.claims(), ourselves):
+		return say(jackline.Invalid, "At %s there is Jackline itself, which cannot be its own engine. Give the address of the engine behind it.", at)
 	case r.page():
 		return say(jackline.Unavailable, "At %s there is a web page and no model engine. Check host and port; the address of an API often ends in /v1.", at)
 	case r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed:
@@ -241,12 +244,12 @@ func unreachable(op string, u *url.URL, at string, cause error) error {
 		return say(jackline.Unavailable, "The certificate of %s is not one that this machine trusts. If it is your own, let the system trust it.", at)
 	case errors.As(cause, &dns):
 		return say(jackline.Unavailable, "The host of %s is not known. Check how it is spelled.", at)
-	case errors.Is(cause, syscall.ECONNREFUSED):
-		return say(jackline.Unavailable, "Nothing listens at %s. Start the engine (Ollama with: ollama serve), or check the port.", at)
 	case isDial(cause) && isTimeout(cause):
 		return say(jackline.Timeout, "Nothing answers at %s. Check host and port, and whether a firewall is in between.", at)
-	case isDial(cause):
+	case errors.Is(cause, syscall.EHOSTUNREACH), errors.Is(cause, syscall.ENETUNREACH):
 		return say(jackline.Unavailable, "%s cannot be reached from this machine. Check the host.", at)
+	case isDial(cause): // refused, under whatever name the system gives it
+		return say(jackline.Unavailable, "Nothing listens at %s. Start the engine (Ollama with: ollama serve), or check the port.", at)
 	case isTimeout(cause):
 		return say(jackline.Timeout, "Something listens at %s, but does not answer in time. It may be busy, or no engine; its own log may say why.", at)
 	}

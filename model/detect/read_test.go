@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -35,6 +36,8 @@ func TestReadFaults(t *testing.T) {
 	}{
 		{"a web page", always(200, "<html>"), "", "",
 			"unavailable: At URL there is a web page and no model engine. Check host and port; the address of an API often ends in /v1."},
+		{"ourselves", always(200, `{"object":"list","data":[{"id":"m","object":"model","owned_by":"jackline"}]}`), "/v1", "",
+			"invalid: At URL/v1 there is Jackline itself, which cannot be its own engine. Give the address of the engine behind it."},
 		{"no list", always(404, "not found"), "/v2", "",
 			"unavailable: Something answers at URL/v2, but it has no list of models there. Check port and path; most addresses end in /v1."},
 		{"something else", always(200, `{"a":1}`), "", "", "unavailable: Something answers at URL, but it is no model engine. Check host and port."},
@@ -222,6 +225,25 @@ func TestReadPaths(t *testing.T) {
 	}
 }
 
+// A proxy may pack what nobody asked it to pack. What it packs is read no further than anything else.
+func TestReadPacked(t *testing.T) {
+	pack := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, text)
+			_ = z.Close()
+		})
+	}
+	if f, err := detect.Read(t.Context(), start(t, pack(`{"object":"list","data":[{"id":"m"}]}`)), ""); err != nil || len(f.Cards) != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	bomb := start(t, pack(strings.Repeat(" ", 10<<20)))
+	if _, err := detect.Read(t.Context(), bomb, ""); !strings.Contains(in(err, bomb), "answers with more than 4 MB") {
+		t.Error(err)
+	}
+}
+
 func TestReadServices(t *testing.T) {
 	tests := []struct{ name, list, want string }{
 		{"OpenRouter", `{"data":[{"id":"a/b","context_length":131072,"architecture":{"input_modalities":["text","image"]},"supported_parameters":["tools","reasoning"]},
@@ -305,7 +327,7 @@ func TestFamiliesAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer m.Close()
+			defer func() { _ = m.Close() }()
 			said := ""
 			for chunk, err := range m.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.User, Text: "Hello"}}}) {
 				if err != nil {

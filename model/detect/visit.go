@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackline-ai/jackline/model"
 )
@@ -17,17 +16,17 @@ import (
 // A visit is one look at one address.
 type visit struct {
 	asker  *asker
-	root   *url.URL                // of the engine's own paths
-	list   string                  // the path of the OpenAI list of models, below root
-	env    func(string) string     // where keys are; nil when a person gave the key, or none
-	memory *Memory                 // may be nil
-	seen   struct{ answer answer } // the list, for whoever has to say why there is no engine
+	root   *url.URL            // of the engine's own paths
+	list   string              // the path of the OpenAI list of models, below root
+	env    func(string) string // where keys are; nil when a person gave the key, or none
+	memory *Memory             // may be nil
+	heard  answer              // to the question for the list, for whoever has to say why there is no engine
 }
 
-// look says what is at the address. It is false where no engine is; then seen holds what the list of models gave.
+// look says what is at the address. It is false where no engine is; then heard is what the question for the list of models gave.
 func (v *visit) look(ctx context.Context) (Found, bool) {
-	if err := v.asker.open(ctx, connectTimeOf(v.asker)); err != nil {
-		v.seen.answer = answer{err: err}
+	if err := v.asker.open(ctx); err != nil {
+		v.heard = answer{err: err}
 		return Found{}, false
 	}
 	var e evidence
@@ -41,7 +40,7 @@ func (v *visit) look(ctx context.Context) (Found, bool) {
 			e.wellKnown = v.asker.get(ctx, "/.well-known/localai.json", maxBanner)
 		}
 	})
-	v.seen.answer = e.list
+	v.heard = e.list
 	claims := e.claims()
 	if len(claims) == 0 {
 		claims = v.second(ctx, &e)
@@ -69,10 +68,7 @@ func (v *visit) look(ctx context.Context) (Found, bool) {
 	return Found{}, false
 }
 
-// connectTimeOf is the patience that an asker has with connecting.
-func connectTimeOf(a *asker) time.Duration { return a.carrier.TLSHandshakeTimeout }
-
-// Evidence is what the first questions brought.
+// evidence is what the first questions brought.
 type evidence struct {
 	banner    answer // of /
 	list      answer // of /v1/models
@@ -114,7 +110,8 @@ func (e evidence) claims() []string {
 			"llama.cpp": Jan, "mlx": Jan, "remote": Jan,
 		}
 		engine := owners[listed[0].OwnedBy]
-		claim(engine, engine != "" && !slices.ContainsFunc(listed, func(m entry) bool { return owners[m.OwnedBy] != engine }))
+		known := engine != "" && (engine != Jan || e.banner.page()) // Jan's first page describes its API
+		claim(engine, known && !slices.ContainsFunc(listed, func(m entry) bool { return owners[m.OwnedBy] != engine }))
 	}
 	return all
 }
