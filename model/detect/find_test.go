@@ -369,6 +369,16 @@ func always(status int, body string) http.Handler {
 }
 
 func TestNoEngines(t *testing.T) {
+	var visits atomic.Int32
+	elsewhere := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visits.Add(1)
+		library().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { // when the parallel ones are done
+		if visits.Load() != 0 {
+			t.Error("a redirect was followed to another origin")
+		}
+	})
 	tests := []struct {
 		name string
 		h    http.Handler
@@ -385,6 +395,12 @@ func TestNoEngines(t *testing.T) {
 		{"not found", always(404, "404 page not found")},
 		{"ourselves", always(200, `{"object":"list","data":[{"id":"m","object":"model","owned_by":"jackline"}]}`)},
 		{"a list of other things", always(200, `{"data":[{"name":"x"}]}`)},
+		{"a way to elsewhere", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere+r.URL.Path, http.StatusMovedPermanently)
+		})},
+		{"a way in circles", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusMovedPermanently)
+		})},
 		{"ten megabytes", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"`+strings.Repeat("x", 10<<20)+`"}]}`)
 		})},
