@@ -186,7 +186,7 @@ func TestOllama(t *testing.T) {
 	want := []string{
 		"gemma3:4b trained=131072 usable=0 tools=no thinking=no vision=yes loaded=no remote=no bytes=3221225472 json_schema",
 		"qwen3:8b trained=40960 usable=16384 tools=yes thinking=yes vision=no loaded=yes remote=no bytes=5368709120 json_schema",
-		"gpt-oss:120b-cloud trained=131072 usable=0 tools=yes thinking=yes vision=no loaded=no remote=yes bytes=384 json_schema",
+		"gpt-oss:120b-cloud trained=131072 usable=0 tools=yes thinking=yes vision=no loaded=unknown remote=yes bytes=384 json_schema",
 		"tuned:latest trained=0 usable=12288 tools=unknown thinking=unknown vision=unknown loaded=no remote=no bytes=9 json_schema",
 	}
 	var cards []string

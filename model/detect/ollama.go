@@ -107,7 +107,7 @@ func (v *visit) ollama(ctx context.Context) Found {
 	mute := make([]bool, len(list))
 	for i, t := range list {
 		c := model.Card{ID: t.id(), Digest: clean(t.Digest, maxDigest), Bytes: int64(t.Size), Remote: model.Is(t.Remote != "")}
-		if on, is := running[c.ID]; psOK {
+		if on, is := running[c.ID]; psOK && t.Remote == "" { // whether somebody else's machine has it loaded is not known
 			c.Loaded, c.Usable = model.Is(is), on.Window.tokens()
 		}
 		cards[i] = c

@@ -31,6 +31,7 @@ func Read(ctx context.Context, base, key string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
+	key = strings.TrimSpace(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return Found{}, jackline.E(op, jackline.Invalid, nil, "The key holds blanks or other characters that no key has: copy it again.")
 	}
@@ -50,7 +51,7 @@ func Read(ctx context.Context, base, key string) (Found, error) {
 }
 
 // tryPaths looks at the places of an address where lists of models stand, until one has something. If none has, heard is
-// what came back from the first.
+// what came back, from the first of them unless another is locked.
 func tryPaths(ctx context.Context, u *url.URL, key string) (found Found, is bool, heard answer) {
 	for i, at := range paths(u.Path) {
 		root := *u
@@ -65,7 +66,7 @@ func tryPaths(ctx context.Context, u *url.URL, key string) (found Found, is bool
 		if is {
 			return found, true, answer{}
 		}
-		if i == 0 || (heard.status != 0 && heard.status != http.StatusUnauthorized && v.heard.locked()) {
+		if i == 0 || (v.heard.locked() && !heard.locked()) { // a lock says more than a missing page
 			heard = v.heard
 		}
 		if heard.err != nil {

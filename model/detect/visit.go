@@ -57,8 +57,12 @@ func (v *visit) look(ctx context.Context) (Found, bool) {
 			return Found{}, false
 		}
 		f := v.plain(listed)
-		f.Why = fmt.Sprintf("Something at %s shows the marks of %s and of %s. It is taken for a plain OpenAI-compatible server.",
+		marks := fmt.Sprintf("Something at %s shows the marks of %s and of %s. It is taken for a plain OpenAI-compatible server",
 			hostPort(v.root), of(claims[0]).title, of(claims[1]).title)
+		if f.State == NoModel {
+			marks += ", and has no model"
+		}
+		f.Why = marks + "."
 		return f, true
 	case isList:
 		return v.plain(listed), true
@@ -264,7 +268,7 @@ func count(cards []model.Card) string {
 		s = fmt.Sprintf("%d models", len(cards))
 	}
 	switch {
-	case known < len(cards):
+	case known == 0:
 		return s
 	case loaded == len(cards) && loaded == 1:
 		return s + ", which is loaded"
