@@ -17,6 +17,7 @@ type Card struct {
 	Thinking Known `json:"thinking"` // reasons before it answers
 	Vision   Known `json:"vision"`   // reads images
 	Loaded   Known `json:"loaded"`   // is in memory, so that an answer begins at once
+	Remote   Known `json:"remote"`   // what is asked leaves this engine for somebody else's machine
 
 	// Constraints are the ways in which the engine can be made to write what fits: "json_schema", "grammar".
 	Constraints []string `json:"constraints,omitempty"`
