@@ -126,6 +126,13 @@ func parseBase(op string, o Options) (*url.URL, error) {
 	return u, nil
 }
 
+// For is c with another model in its sentences. Both share their connections.
+func (c *Client) For(model string) *Client {
+	other := *c
+	other.o.Model = model
+	return &other
+}
+
 // Address is the base URL as people are shown it: without its query, which may hold a secret.
 func (c *Client) Address() string { return shown(c.base) }
 

@@ -61,7 +61,7 @@ type Problem struct {
 }
 
 // ReadProblem looks for an error in the shapes that servers give it: {"error": {…}} or {"error": "…"}, {"message"},
-// {"detail"}, a list of one of these, or plain text.
+// {"detail"}, a list of one of these, or plain text. Ollama passes on what llama.cpp says as a string that holds JSON.
 func ReadProblem(body []byte) Problem {
 	var p Problem
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
@@ -104,8 +104,12 @@ func ReadProblem(body []byte) Problem {
 		p.prompt, p.window = max(p.prompt, f.Prompt), max(p.window, f.Window)
 		raw = f.Error
 		if len(raw) > 0 && raw[0] != '{' {
-			said = append(said, loose(raw))
-			break
+			inner := loose(raw)
+			if !strings.HasPrefix(inner, "{") {
+				said = append(said, inner)
+				break
+			}
+			raw = json.RawMessage(inner)
 		}
 	}
 	p.text = strings.ToLower(strings.Join(said, " "))
