@@ -175,4 +175,8 @@ type Usage struct {
 	Prompt     int `json:"prompt"`
 	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
 	Completion int `json:"completion"`
+
+	// Cut says that the engine read so much less than it was sent that it must have left out a part of the prompt, and did
+	// not say so.
+	Cut bool `json:"cut,omitempty"`
 }

@@ -51,6 +51,10 @@ type Options struct {
 	FirstByte, Idle time.Duration
 
 	Retry Retry
+
+	// Ours says what a refusal means that is in the API's own words, before anything else is looked at; nil is another one.
+	// It may be nil itself.
+	Ours func(c *Client, op string, r Refusal, p Problem) *Trouble
 }
 
 // A Key is an API key. However it is printed, it does not show.
@@ -132,6 +136,9 @@ func (c *Client) For(model string) *Client {
 	other.o.Model = model
 	return &other
 }
+
+// Model is the name of the model in sentences.
+func (c *Client) Model() string { return c.o.Model }
 
 // Address is the base URL as people are shown it: without its query, which may hold a secret.
 func (c *Client) Address() string { return shown(c.base) }
