@@ -130,15 +130,10 @@ func OllamaHandler(s *script.Script, o OllamaOptions) *OllamaEngine {
 		script: s, o: o, mux: http.NewServeMux(), v1: Handler(s, v1), models: slices.Clone(o.Models),
 		loaded: map[string]loadedModel{}, broken: map[string]int{},
 	}
-	running := func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
-			http.Error(w, "404 page not found", http.StatusNotFound)
-			return
-		}
+	e.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "Ollama is running")
-	}
-	e.mux.HandleFunc("/", running)
+	})
 	e.mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, map[string]any{"version": o.Version})
 	})

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -77,6 +78,18 @@ func (q chatQuestion) request() model.Request {
 	return r
 }
 
+// tokens is about how many tokens a body of so many bytes has: Ollama reckons with 768 for an image.
+func (q chatQuestion) tokens(bytes int) int {
+	images := 0
+	for _, msg := range q.Messages {
+		for _, data := range msg.Images {
+			bytes -= base64.StdEncoding.EncodedLen(len(data))
+			images++
+		}
+	}
+	return bytes/4 + 768*images
+}
+
 // keep is how long the model stays loaded: seconds or a duration, less than 0 for ever.
 func (q chatQuestion) keep() time.Duration {
 	switch v := q.KeepAlive.(type) {
@@ -120,7 +133,7 @@ func (e *OllamaEngine) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	window := e.windowOf(m, q.Options.NumCtx)
 	e.load(m, window, q.keep())
-	p := &chatPerformance{w: w, r: r, q: q, model: m, prompt: len(body) / 4}
+	p := &chatPerformance{w: w, r: r, q: q, model: m, prompt: q.tokens(len(body))}
 	if len(q.Messages) == 0 {
 		p.word = "load"
 		if q.keep() == 0 {

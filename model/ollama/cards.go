@@ -78,6 +78,8 @@ func (m *Model) Cards(ctx context.Context) ([]model.Card, error) {
 			switch d, err := m.details(ctx, op, l.id()); {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
+			case err != nil && jackline.KindOf(err) == jackline.Timeout:
+				asked = maxShown // so it would be for each of them
 			case err == nil: // what it will not say of one model does not hide the others
 				d.fill(&c)
 				chats = talks(d.Capabilities)
@@ -323,8 +325,7 @@ func digest(d string) string {
 func numCtx(parameters string) int {
 	for line := range strings.Lines(parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
-			n, err := strconv.ParseFloat(f[1], 64)
-			if err == nil {
+			if n, err := strconv.ParseFloat(f[1], 64); err == nil && n > 0 {
 				return count(n)
 			}
 		}

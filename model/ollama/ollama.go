@@ -134,13 +134,15 @@ func New(o Options) (*Model, error) {
 
 // rootOf takes off the path of an API below Ollama's address.
 func rootOf(base string) string {
-	root := strings.TrimRight(strings.TrimSpace(base), "/")
-	for _, path := range []string{"/v1", "/api"} {
-		if cut, ok := strings.CutSuffix(root, path); ok {
-			return cut
-		}
+	path, query, asks := strings.Cut(strings.TrimSpace(base), "?")
+	path = strings.TrimRight(path, "/")
+	for _, api := range []string{"/v1", "/api"} {
+		path = strings.TrimSuffix(path, api)
 	}
-	return base
+	if asks {
+		path += "?" + query
+	}
+	return path
 }
 
 // Info says what New was told. The window is that of every request.

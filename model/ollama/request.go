@@ -72,15 +72,27 @@ func (m *Model) thinks(q quirks) string {
 
 // room is about how many bytes r takes when it is written.
 func (m *Model) room(r model.Request) int {
-	const frame = 64 // around each message and call
-	n := m.Size(r)
+	const frame = 64 // around each message, call and tool
+	n := 512
+	for _, b := range r.System {
+		n += len(b)
+	}
 	for _, msg := range r.Messages {
-		n += frame + len(msg.Calls)*frame
-		for _, im := range msg.Images {
-			n += base64.StdEncoding.EncodedLen(len(im.Data))
+		n += frame + len(msg.Text) + len(msg.Name)
+		for _, c := range msg.Calls {
+			n += frame + len(c.ID) + len(c.Name) + len(c.Args)
 		}
 	}
-	return n + n/8 + 512 // escapes, characters of more than one byte, and the rest of the request
+	for _, t := range r.Tools {
+		n += frame + len(t.Name) + len(t.Summary) + len(t.Use) + len(t.Schema)
+	}
+	n += n / 8 // escapes
+	for _, msg := range r.Messages {
+		for _, im := range msg.Images {
+			n += base64.StdEncoding.EncodedLen(len(im.Data)) + 3
+		}
+	}
+	return n
 }
 
 // A writer appends JSON.

@@ -248,7 +248,12 @@ func isSpoiled(raw []byte) bool {
 // mostTokens bounds a count of tokens: more is nonsense, and must not overflow a sum.
 const mostTokens = 1 << 30
 
-func count(n float64) int { return int(max(0, min(n, mostTokens))) }
+func count(n float64) int {
+	if !(n > 0) {
+		return 0 // less, or no number at all
+	}
+	return int(min(n, mostTokens))
+}
 
 // say hands out what a message holds: reasoning, then text, then calls.
 func (a *answer) say(msg *message) error {
