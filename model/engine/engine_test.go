@@ -123,7 +123,7 @@ func FuzzLines(f *testing.F) {
 				t.Fatalf("%q %v, want %q", got, err, w)
 			}
 		}
-		if got, err := l.Next(); err != io.EOF || len(got) > 0 {
+		if got, err := l.Next(); !errors.Is(err, io.EOF) || len(got) > 0 {
 			t.Fatalf("%q %v", got, err)
 		}
 	})

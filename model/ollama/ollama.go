@@ -98,6 +98,7 @@ type Model struct {
 	keepAlive time.Duration
 	readArgs  func(string) (json.RawMessage, bool, bool)
 	learned   atomic.Uint32 // what the engine or the model was found not to take, a set of quirks
+	drafts    model.Drafts[body]
 }
 
 // New makes a client. It connects to nothing. A base URL that cannot be used, a window below 0 and a way to think that

@@ -40,7 +40,7 @@ func (m *Model) Pull(ctx context.Context, name string) iter.Seq2[Progress, error
 			return
 		}
 		p := &pull{m: m, name: name, layers: map[string]layer{}, yield: func(p Progress) bool { return yield(p, nil) }}
-		t := m.client.For(name).Ask(ctx, opPull, "api/pull", naming(name, `,"stream":true`), p.read)
+		t := m.client.For(name).Ask(ctx, opPull, "api/pull", [][]byte{naming(name, `,"stream":true`)}, p.read)
 		switch {
 		case t == nil || errors.Is(t.Err, engine.ErrGone):
 		case ctx.Err() != nil:

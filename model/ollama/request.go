@@ -24,23 +24,19 @@ const (
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
-// nothing behind it: a request that repeats another and adds to it begins with the same bytes.
+// nothing behind it: a request that repeats another and adds to it begins with the same bytes. They are not even written
+// again: the first part of the body is what stands already, and is only ever appended to, whoever still sends it.
 //
 // There is no way to say that no tool may be called: NoCalls is left to the words of the request.
-func (m *Model) write(r model.Request, q quirks) []byte {
-	w := writer{b: make([]byte, 0, m.room(r)), native: m.info.Native}
-	w.raw(`{"model":`)
-	w.text(m.info.Name)
-	if m.info.Native && len(r.Tools) > 0 {
-		w.raw(`,"tools":[`)
-		for i, t := range r.Tools {
-			w.comma(i)
-			w.tool(t)
-		}
-		w.raw(`]`)
+func (m *Model) write(r model.Request, q quirks) [][]byte {
+	d := m.drafts.Take(r, 0)
+	if d == nil {
+		d = m.begin(r)
 	}
-	w.raw(`,"messages":[`)
-	w.messages(r)
+	m.goOn(d, r)
+	defer m.drafts.Keep(d)
+
+	var w writer
 	w.raw(`],"stream":true,"think":` + m.thinks(q))
 	if q&noGuards == 0 {
 		w.raw(`,"truncate":false,"shift":false`)
@@ -56,7 +52,60 @@ func (m *Model) write(r model.Request, q quirks) []byte {
 		w.raw(`,"num_predict":` + strconv.Itoa(r.MaxTokens))
 	}
 	w.raw(`}}`)
-	return w.b
+	return [][]byte{d.State.b, w.b}
+}
+
+// A body is the body of a request as far as it will not change, up to its last message.
+type body struct {
+	writer
+	chars  int // characters of the system text, the tools and the messages that are written
+	images int // of them
+}
+
+// begin writes what stands in front of the messages.
+func (m *Model) begin(r model.Request) *model.Draft[body] {
+	d := m.drafts.Begin(r, 0)
+	w := &d.State
+	w.native, w.chars = m.info.Native, m.headSize(r)
+	w.b = make([]byte, 0, w.chars+4096)
+	w.raw(`{"model":`)
+	w.text(m.info.Name)
+	if m.info.Native && len(r.Tools) > 0 {
+		w.raw(`,"tools":[`)
+		for i, t := range r.Tools {
+			w.comma(i)
+			w.tool(t)
+		}
+		w.raw(`]`)
+	}
+	w.raw(`,"messages":[`)
+	if system := strings.Join(slices.DeleteFunc(slices.Clone(r.System), isEmpty), "\n\n"); system != "" {
+		w.begin("system", system)
+		w.raw(`}`)
+	}
+	return d
+}
+
+func isEmpty(s string) bool { return s == "" }
+
+// goOn writes the messages of r that are not written yet.
+func (m *Model) goOn(d *model.Draft[body], r model.Request) {
+	w := &d.State
+	for _, msg := range r.Messages[d.Written():] {
+		switch {
+		case msg.Role == model.Assistant:
+			w.assistant(msg)
+		case msg.Role == model.Result && w.native && len(w.open) > 0:
+			w.result(msg)
+		default:
+			w.begin("user", msg.Text)
+			w.pictures(msg.Images)
+			w.raw(`}`)
+		}
+		w.chars += m.messageSize(msg)
+		w.images += len(msg.Images)
+		d.Wrote(msg)
+	}
 }
 
 // thinks is the value of think.
@@ -68,31 +117,6 @@ func (m *Model) thinks(q quirks) string {
 		return "true"
 	}
 	return `"` + string(m.think) + `"`
-}
-
-// room is about how many bytes r takes when it is written.
-func (m *Model) room(r model.Request) int {
-	const frame = 64 // around each message, call and tool
-	n := 512
-	for _, b := range r.System {
-		n += len(b)
-	}
-	for _, msg := range r.Messages {
-		n += frame + len(msg.Text) + len(msg.Name)
-		for _, c := range msg.Calls {
-			n += frame + len(c.ID) + len(c.Name) + len(c.Args)
-		}
-	}
-	for _, t := range r.Tools {
-		n += frame + len(t.Name) + len(t.Summary) + len(t.Use) + len(t.Schema)
-	}
-	n += n / 8 // escapes
-	for _, msg := range r.Messages {
-		for _, im := range msg.Images {
-			n += base64.StdEncoding.EncodedLen(len(im.Data)) + 3
-		}
-	}
-	return n
 }
 
 // A writer appends JSON.
@@ -132,27 +156,6 @@ func describe(t model.Tool) string {
 	return t.Summary + " " + t.Use
 }
 
-func (w *writer) messages(r model.Request) {
-	if system := strings.Join(slices.DeleteFunc(slices.Clone(r.System), isEmpty), "\n\n"); system != "" {
-		w.begin("system", system)
-		w.raw(`}`)
-	}
-	for _, msg := range r.Messages {
-		switch {
-		case msg.Role == model.Assistant:
-			w.assistant(msg)
-		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			w.result(msg)
-		default:
-			w.begin("user", msg.Text)
-			w.images(msg.Images)
-			w.raw(`}`)
-		}
-	}
-}
-
-func isEmpty(s string) bool { return s == "" }
-
 func (w *writer) begin(role, text string) {
 	w.comma(w.n)
 	w.n++
@@ -160,7 +163,7 @@ func (w *writer) begin(role, text string) {
 	w.text(text)
 }
 
-func (w *writer) images(all []model.Image) {
+func (w *writer) pictures(all []model.Image) {
 	for i, im := range all {
 		if i == 0 {
 			w.raw(`,"images":["`)
@@ -238,14 +241,29 @@ func (w *writer) answered(msg model.Message) model.Call {
 // not counted. The JSON around messages is left out: engines put marks of their own in its place. An image counts
 // as the text that takes as many tokens.
 func (m *Model) Size(r model.Request) int {
-	n := m.textSize(r)
-	for _, msg := range r.Messages {
-		n += len(msg.Images) * imageSize
-	}
-	return n
+	chars, images := m.measure(r)
+	return chars + images*imageSize
 }
 
-func (m *Model) textSize(r model.Request) int {
+// measure counts the characters and the images of r.
+func (m *Model) measure(r model.Request) (chars, images int) {
+	from := 0
+	if d := m.drafts.Take(r, 0); d != nil {
+		m.goOn(d, r)
+		chars, images, from = d.State.chars, d.State.images, d.Written()
+		m.drafts.Keep(d)
+	} else {
+		chars = m.headSize(r)
+	}
+	for _, msg := range r.Messages[from:] {
+		chars += m.messageSize(msg)
+		images += len(msg.Images)
+	}
+	return chars, images
+}
+
+// headSize is the part of the size in front of the messages.
+func (m *Model) headSize(r model.Request) int {
 	n := 0
 	for i, b := range r.System {
 		if i > 0 {
@@ -253,22 +271,24 @@ func (m *Model) textSize(r model.Request) int {
 		}
 		n += utf8.RuneCountInString(b)
 	}
-	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text)
-		if !m.info.Native {
-			continue
-		}
-		if msg.Role == model.Result {
-			n += utf8.RuneCountInString(msg.Name)
-		}
-		for _, c := range msg.Calls {
-			n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
-		}
-	}
 	if m.info.Native {
 		for _, t := range r.Tools {
 			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(engine.Schema(t.Schema))
 		}
+	}
+	return n
+}
+
+func (m *Model) messageSize(msg model.Message) int {
+	n := utf8.RuneCountInString(msg.Text)
+	if !m.info.Native {
+		return n
+	}
+	if msg.Role == model.Result {
+		n += utf8.RuneCountInString(msg.Name)
+	}
+	for _, c := range msg.Calls {
+		n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
 	}
 	return n
 }
@@ -297,6 +317,6 @@ func (m *Model) cut(r model.Request, prompt int) bool {
 	if prompt == 0 {
 		return false
 	}
-	size := m.textSize(r)
+	size, _ := m.measure(r)
 	return prompt >= m.info.Window || size >= suspectable && prompt < size/charsAtMost
 }
