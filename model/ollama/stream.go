@@ -171,7 +171,6 @@ type answer struct {
 	size    int // bytes of text, reasoning and calls so far
 	calls   int // handed out
 	ids     map[string]bool
-	spoken  bool // there is visible text
 	garbled bool // a call that could not be read
 	done    bool
 	finish  model.Finish
@@ -267,11 +266,8 @@ func (a *answer) say(msg *message) error {
 	if msg.Thinking != "" && !a.yield(model.Chunk{Thought: msg.Thinking}) {
 		return engine.ErrGone
 	}
-	if msg.Content != "" {
-		a.spoken = true
-		if !a.yield(model.Chunk{Text: msg.Content}) {
-			return engine.ErrGone
-		}
+	if msg.Content != "" && !a.yield(model.Chunk{Text: msg.Content}) {
+		return engine.ErrGone
 	}
 	for _, c := range msg.Calls {
 		if a.calls == engine.MaxCalls {
