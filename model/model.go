@@ -3,7 +3,7 @@
 //
 // The turn loop knows nothing but [Model]. Everything that differs between
 // engines lives in an adapter under this folder: model/openai speaks Chat
-// Completions, model/script plays a transcript, and model/prompted wraps a model
+// Completions, model/ollama Ollama's own API, model/script plays a transcript, and model/prompted wraps a model
 // that has no tool calls of its own so that it seems to have them. Package
 // modeltest holds the contract that all of them pass.
 package model
@@ -175,4 +175,8 @@ type Usage struct {
 	Prompt     int `json:"prompt"`
 	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
 	Completion int `json:"completion"`
+
+	// Cut says that the engine read so much less than it was sent that it must have left out a part of the prompt, and did
+	// not say so.
+	Cut bool `json:"cut,omitempty"`
 }

@@ -51,6 +51,10 @@ type Options struct {
 	FirstByte, Idle time.Duration
 
 	Retry Retry
+
+	// Ours says what a refusal means that is in the API's own words, before anything else is looked at; nil is another one.
+	// It may be nil itself.
+	Ours func(c *Client, op string, r Refusal, p Problem) *Trouble
 }
 
 // A Key is an API key. However it is printed, it does not show.
@@ -125,6 +129,16 @@ func parseBase(op string, o Options) (*url.URL, error) {
 	u.RawPath = strings.TrimRight(u.RawPath, "/")
 	return u, nil
 }
+
+// For is c with another model in its sentences. Both share their connections.
+func (c *Client) For(model string) *Client {
+	other := *c
+	other.o.Model = model
+	return &other
+}
+
+// Model is the name of the model in sentences.
+func (c *Client) Model() string { return c.o.Model }
 
 // Address is the base URL as people are shown it: without its query, which may hold a secret.
 func (c *Client) Address() string { return shown(c.base) }

@@ -61,7 +61,7 @@ type Problem struct {
 }
 
 // ReadProblem looks for an error in the shapes that servers give it: {"error": {…}} or {"error": "…"}, {"message"},
-// {"detail"}, a list of one of these, or plain text.
+// {"detail"}, a list of one of these, or plain text. Ollama passes on what llama.cpp says as a string that holds JSON.
 func ReadProblem(body []byte) Problem {
 	var p Problem
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
@@ -104,8 +104,12 @@ func ReadProblem(body []byte) Problem {
 		p.prompt, p.window = max(p.prompt, f.Prompt), max(p.window, f.Window)
 		raw = f.Error
 		if len(raw) > 0 && raw[0] != '{' {
-			said = append(said, loose(raw))
-			break
+			inner := loose(raw)
+			if !strings.HasPrefix(inner, "{") {
+				said = append(said, inner)
+				break
+			}
+			raw = json.RawMessage(inner)
 		}
 	}
 	p.text = strings.ToLower(strings.Join(said, " "))
@@ -184,6 +188,11 @@ func (c *Client) sayer(op string, r Refusal, status int) (sayer, error) {
 // Meant says what a refusal means that speaks of the request, the key or the model; nil is another one. An adapter that
 // finds nothing of its own in that goes on to Failing.
 func (c *Client) Meant(op string, r Refusal, p Problem) *Trouble {
+	if c.o.Ours != nil {
+		if t := c.o.Ours(c, op, r, p); t != nil {
+			return t
+		}
+	}
 	status := p.Status(r)
 	say, cause := c.sayer(op, r, status)
 	name := c.o.Model
@@ -309,4 +318,9 @@ func sayTooLong(name string, prompt, window int) string {
 		return fmt.Sprintf("The request is too long for %s, which is loaded with room for %d tokens.", name, window) + help
 	}
 	return fmt.Sprintf("The request is too long for the window that %s is loaded with.", name) + help
+}
+
+// Cause is what a refusal says, short and without secrets: the cause of an error.
+func (c *Client) Cause(r Refusal) error {
+	return fmt.Errorf("status %d: %w", ReadProblem(r.Body).Status(r), c.excerpt(r.Body))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
+	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -66,4 +67,29 @@ func TestOpenAI(t *testing.T) {
 	t.Run("text", func(t *testing.T) {
 		modeltest.Contract(t, func(t *testing.T, s *script.Script) model.Model { return connect(t, s, modeltest.Dialect{}, false) })
 	})
+}
+
+// ollamaSender is a model of an Ollama that knows what its server was sent.
+type ollamaSender struct {
+	*ollama.Model
+	srv *modeltest.OllamaServer
+}
+
+func (s ollamaSender) Sent() [][]byte { return s.srv.Sent() }
+
+func TestOllama(t *testing.T) {
+	for name, native := range map[string]bool{"native": true, "text": false} {
+		t.Run(name, func(t *testing.T) {
+			modeltest.Contract(t, func(t *testing.T, s *script.Script) model.Model {
+				srv := modeltest.NewOllama(t, s, modeltest.OllamaOptions{Models: []modeltest.OllamaModel{modeltest.Qwen()}})
+				m, err := ollama.New(ollama.Options{
+					BaseURL: srv.URL, Model: "qwen3:4b", Think: ollama.ThinkOn, Native: native, Retry: engine.Retry{Tries: 1},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ollamaSender{m, srv}
+			})
+		})
+	}
 }

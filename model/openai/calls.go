@@ -153,7 +153,7 @@ func (k *desk) write(d *draft, f fragment) {
 
 // show announces d's name once it is known: it is a tool's, or its arguments have begun.
 func (k *desk) show(d *draft) bool {
-	name := cleanName(d.name)
+	name := engine.CalledName(d.name)
 	if d.shown || name == "" || !k.known[name] && d.args.Len() == 0 {
 		return true
 	}
@@ -177,7 +177,7 @@ func (k *desk) flush(end bool) bool {
 }
 
 func (k *desk) give(d *draft) bool {
-	name := cleanName(d.name)
+	name := engine.CalledName(d.name)
 	text := strings.TrimSpace(d.args.String())
 	if name == "" && text == "" {
 		return true // an empty frame, as some servers send with the reason for the end
@@ -207,10 +207,4 @@ func (k *desk) give(d *draft) bool {
 	}
 	k.given++
 	return k.yield(&c)
-}
-
-// cleanName takes off what leaks into names: blanks, and the marks of gpt-oss's format.
-func cleanName(name string) string {
-	name, _, _ = strings.Cut(name, "<|")
-	return strings.TrimSpace(name)
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
 // Quirks are what an engine was found not to take. They are learned from its refusals and kept as long as the Model.
@@ -141,7 +141,7 @@ type openCall struct{ id, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
-func (w *writer) text(s string) { w.b = appendQuoted(w.b, s) }
+func (w *writer) text(s string) { w.b = engine.AppendQuoted(w.b, s) }
 
 func (w *writer) comma(i int) {
 	if i > 0 {
@@ -157,7 +157,7 @@ func (w *writer) tool(t model.Tool) {
 		w.text(d)
 	}
 	w.raw(`,"parameters":`)
-	w.b = append(w.b, schema(t)...)
+	w.b = append(w.b, engine.Schema(t.Schema)...)
 	w.raw(`}}`)
 }
 
@@ -166,16 +166,6 @@ func describe(t model.Tool) string {
 		return t.Summary + t.Use
 	}
 	return t.Summary + " " + t.Use
-}
-
-// schema is t's schema without blanks. One that is no JSON object would spoil the request: it becomes one that takes
-// anything.
-func schema(t model.Tool) []byte {
-	var b bytes.Buffer
-	if err := json.Compact(&b, t.Schema); err != nil || b.Len() == 0 || b.Bytes()[0] != '{' {
-		return []byte(`{"type":"object","properties":{}}`)
-	}
-	return b.Bytes()
 }
 
 func joinBlocks(blocks []string) string {
@@ -223,36 +213,12 @@ func (w *writer) assistant(at int, msg model.Message) {
 		w.raw(`{"id":`)
 		w.text(id)
 		w.raw(`,"type":"function","function":{"name":`)
-		w.text(functionName(c.Name))
+		w.text(engine.FunctionName(c.Name))
 		w.raw(`,"arguments":`)
 		w.text(string(orEmpty(c.Args)))
 		w.raw(`}}`)
 	}
 	w.raw(`]}`)
-}
-
-// functionName is the name of a call as engines take it. A model may have called something that does not exist by any name at all,
-// and a history that holds such a name would have every later request refused.
-func functionName(name string) string {
-	const longest = 64
-	ok := func(c byte) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
-	}
-	for i := range len(name) {
-		if !ok(name[i]) || i == longest {
-			b := []byte(name[:min(len(name), longest)])
-			for k, c := range b {
-				if !ok(c) {
-					b[k] = '_'
-				}
-			}
-			return string(b)
-		}
-	}
-	if name == "" {
-		return "unknown"
-	}
-	return name
 }
 
 func orEmpty(args json.RawMessage) json.RawMessage {
@@ -270,7 +236,7 @@ func (w *writer) result(msg model.Message) {
 	w.text(w.answered(msg))
 	if msg.Name != "" {
 		w.raw(`,"name":`)
-		w.text(functionName(msg.Name))
+		w.text(engine.FunctionName(msg.Name))
 	}
 	w.raw(`,"content":`)
 	w.text(msg.Text)
@@ -317,7 +283,7 @@ func (m *Model) headSize(r model.Request) int {
 	}
 	if m.info.Native {
 		for _, t := range r.Tools {
-			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(schema(t))
+			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(engine.Schema(t.Schema))
 		}
 	}
 	return n
@@ -342,42 +308,3 @@ const (
 	callFrame = len(`{"name": "", "arguments": }`)
 	toolFrame = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
 )
-
-// appendQuoted appends s as a JSON string. Only what must be escaped is, and bytes that are no UTF-8 are replaced.
-func appendQuoted(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-		}
-		b = append(b, s[start:i]...)
-		i++
-		start = i
-		switch {
-		case c >= utf8.RuneSelf:
-			b = append(b, "\ufffd"...)
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, `\n`...)
-		case c == '\t':
-			b = append(b, `\t`...)
-		case c == '\r':
-			b = append(b, `\r`...)
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(append(b, s[start:]...), '"')
-}

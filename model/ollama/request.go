@@ -1,0 +1,322 @@
+package ollama
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
+)
+
+// Quirks are what an engine or a model was found not to take. They are learned from refusals and kept as long as the
+// Model.
+type quirks uint32
+
+const (
+	noThinking quirks = 1 << iota // the model cannot reason
+	noLevels                      // it can, but only on or off
+	noGuards                      // truncate and shift are refused rather than skipped, by servers that only look like Ollama
+)
+
+// write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
+// nothing behind it: a request that repeats another and adds to it begins with the same bytes. They are not even written
+// again: the first part of the body is what stands already, and is only ever appended to, whoever still sends it.
+//
+// There is no way to say that no tool may be called: NoCalls is left to the words of the request.
+func (m *Model) write(r model.Request, q quirks) [][]byte {
+	d := m.drafts.Take(r, 0)
+	if d == nil {
+		d = m.begin(r)
+	}
+	m.goOn(d, r)
+	defer m.drafts.Keep(d)
+
+	var w writer
+	w.raw(`],"stream":true,"think":` + m.thinks(q))
+	if q&noGuards == 0 {
+		w.raw(`,"truncate":false,"shift":false`)
+	}
+	switch {
+	case m.keepAlive < 0:
+		w.raw(`,"keep_alive":-1`)
+	case m.keepAlive > 0:
+		w.raw(`,"keep_alive":"` + max(m.keepAlive, time.Second).Round(time.Second).String() + `"`)
+	}
+	w.raw(`,"options":{"num_ctx":` + strconv.Itoa(m.info.Window))
+	if r.MaxTokens > 0 {
+		w.raw(`,"num_predict":` + strconv.Itoa(r.MaxTokens))
+	}
+	w.raw(`}}`)
+	return [][]byte{d.State.b, w.b}
+}
+
+// A body is the body of a request as far as it will not change, up to its last message.
+type body struct {
+	writer
+	chars  int // characters of the system text, the tools and the messages that are written
+	images int // of them
+}
+
+// begin writes what stands in front of the messages.
+func (m *Model) begin(r model.Request) *model.Draft[body] {
+	d := m.drafts.Begin(r, 0)
+	w := &d.State
+	w.native, w.chars = m.info.Native, m.headSize(r)
+	w.b = make([]byte, 0, w.chars+4096)
+	w.raw(`{"model":`)
+	w.text(m.info.Name)
+	if m.info.Native && len(r.Tools) > 0 {
+		w.raw(`,"tools":[`)
+		for i, t := range r.Tools {
+			w.comma(i)
+			w.tool(t)
+		}
+		w.raw(`]`)
+	}
+	w.raw(`,"messages":[`)
+	if system := strings.Join(slices.DeleteFunc(slices.Clone(r.System), isEmpty), "\n\n"); system != "" {
+		w.begin("system", system)
+		w.raw(`}`)
+	}
+	return d
+}
+
+func isEmpty(s string) bool { return s == "" }
+
+// goOn writes the messages of r that are not written yet.
+func (m *Model) goOn(d *model.Draft[body], r model.Request) {
+	w := &d.State
+	for _, msg := range r.Messages[d.Written():] {
+		switch {
+		case msg.Role == model.Assistant:
+			w.assistant(msg)
+		case msg.Role == model.Result && w.native && len(w.open) > 0:
+			w.result(msg)
+		default:
+			w.begin("user", msg.Text)
+			w.pictures(msg.Images)
+			w.raw(`}`)
+		}
+		w.chars += m.messageSize(msg)
+		w.images += len(msg.Images)
+		d.Wrote(msg)
+	}
+}
+
+// thinks is the value of think.
+func (m *Model) thinks(q quirks) string {
+	switch {
+	case m.think == ThinkOff || q&noThinking != 0:
+		return "false"
+	case m.think == ThinkOn || q&noLevels != 0:
+		return "true"
+	}
+	return `"` + string(m.think) + `"`
+}
+
+// A writer appends JSON.
+type writer struct {
+	b      []byte
+	native bool
+	n      int // messages written so far
+
+	// open are the calls of the last assistant message that have no result yet.
+	open []model.Call
+}
+
+func (w *writer) raw(s string) { w.b = append(w.b, s...) }
+
+func (w *writer) text(s string) { w.b = engine.AppendQuoted(w.b, s) }
+
+func (w *writer) comma(i int) {
+	if i > 0 {
+		w.raw(",")
+	}
+}
+
+func (w *writer) tool(t model.Tool) {
+	w.raw(`{"type":"function","function":{"name":`)
+	w.text(t.Name)
+	w.raw(`,"description":`)
+	w.text(describe(t))
+	w.raw(`,"parameters":`)
+	w.b = append(w.b, engine.Schema(t.Schema)...)
+	w.raw(`}}`)
+}
+
+func describe(t model.Tool) string {
+	if t.Summary == "" || t.Use == "" {
+		return t.Summary + t.Use
+	}
+	return t.Summary + " " + t.Use
+}
+
+func (w *writer) begin(role, text string) {
+	w.comma(w.n)
+	w.n++
+	w.raw(`{"role":"` + role + `","content":`)
+	w.text(text)
+}
+
+func (w *writer) pictures(all []model.Image) {
+	for i, im := range all {
+		if i == 0 {
+			w.raw(`,"images":["`)
+		} else {
+			w.raw(`","`)
+		}
+		w.b = base64.StdEncoding.AppendEncode(w.b, im.Data)
+	}
+	if len(all) > 0 {
+		w.raw(`"]`)
+	}
+}
+
+// assistant writes what the model said. A call has an ID only if the engine gave it one: older versions give none and
+// skip what they do not know.
+func (w *writer) assistant(msg model.Message) {
+	w.open = w.open[:0]
+	w.begin("assistant", msg.Text)
+	if w.native && len(msg.Calls) > 0 {
+		w.open = append(w.open, msg.Calls...)
+		w.raw(`,"tool_calls":[`)
+		for i, c := range msg.Calls {
+			w.comma(i)
+			w.raw(`{`)
+			if c.ID != "" {
+				w.raw(`"id":`)
+				w.text(c.ID)
+				w.raw(`,`)
+			}
+			w.raw(`"function":{"name":`)
+			w.text(engine.FunctionName(c.Name))
+			w.raw(`,"arguments":`)
+			w.b = append(w.b, object(c.Args)...)
+			w.raw(`}}`)
+		}
+		w.raw(`]`)
+	}
+	w.raw(`}`)
+}
+
+// object is args, unless it is no object: that would have the request refused, now and each time it is repeated.
+func object(args json.RawMessage) []byte {
+	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
+		return []byte(`{}`)
+	}
+	return args
+}
+
+// result writes the result of a call. There is an open one: a result that answers no call is written as a user message.
+// Templates of older models find a call by its name, newer ones by its ID or its place.
+func (w *writer) result(msg model.Message) {
+	c := w.answered(msg)
+	w.begin("tool", msg.Text)
+	w.raw(`,"tool_name":`)
+	w.text(engine.FunctionName(c.Name))
+	if c.ID != "" {
+		w.raw(`,"tool_call_id":`)
+		w.text(c.ID)
+	}
+	w.raw(`}`)
+}
+
+// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
+func (w *writer) answered(msg model.Message) model.Call {
+	at := slices.IndexFunc(w.open, func(c model.Call) bool { return msg.CallID != "" && c.ID == msg.CallID })
+	if at < 0 {
+		at = max(0, slices.IndexFunc(w.open, func(c model.Call) bool { return c.Name == msg.Name }))
+	}
+	c := w.open[at]
+	w.open = slices.Delete(w.open, at, at+1)
+	return c
+}
+
+// Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
+// not counted. The JSON around messages is left out: engines put marks of their own in its place. An image counts
+// as the text that takes as many tokens.
+func (m *Model) Size(r model.Request) int {
+	chars, images := m.measure(r)
+	return chars + images*imageSize
+}
+
+// measure counts the characters and the images of r.
+func (m *Model) measure(r model.Request) (chars, images int) {
+	from := 0
+	if d := m.drafts.Take(r, 0); d != nil {
+		m.goOn(d, r)
+		chars, images, from = d.State.chars, d.State.images, d.Written()
+		m.drafts.Keep(d)
+	} else {
+		chars = m.headSize(r)
+	}
+	for _, msg := range r.Messages[from:] {
+		chars += m.messageSize(msg)
+		images += len(msg.Images)
+	}
+	return chars, images
+}
+
+// headSize is the part of the size in front of the messages.
+func (m *Model) headSize(r model.Request) int {
+	n := 0
+	for i, b := range r.System {
+		if i > 0 {
+			n += 2
+		}
+		n += utf8.RuneCountInString(b)
+	}
+	if m.info.Native {
+		for _, t := range r.Tools {
+			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(engine.Schema(t.Schema))
+		}
+	}
+	return n
+}
+
+func (m *Model) messageSize(msg model.Message) int {
+	n := utf8.RuneCountInString(msg.Text)
+	if !m.info.Native {
+		return n
+	}
+	if msg.Role == model.Result {
+		n += utf8.RuneCountInString(msg.Name)
+	}
+	for _, c := range msg.Calls {
+		n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
+	}
+	return n
+}
+
+const (
+	// Models read calls and tools as JSON: these characters stand around each.
+	callFrame = len(`{"name": "", "arguments": }`)
+	toolFrame = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
+
+	// Ollama itself reckons with 768 tokens an image; a token is about four characters.
+	imageSize = 768 * 4
+
+	// No text has this many characters to a token on the whole: English has four to five, code three to four.
+	charsAtMost = 8
+
+	// A request of fewer characters than this fits every window there is: it is not suspected.
+	suspectable = 8 << 10
+)
+
+// cut reports whether the engine cannot have read all of r, given how many tokens of a prompt it counted. It either
+// filled the window to the brim, as versions before 0.12.6 do with what they cut, or read far less than it was sent. An
+// engine that does not count says nothing.
+//
+// The versions 0.30.0 and its next few leave what was in the cache out of their count, and are suspected wrongly.
+func (m *Model) cut(r model.Request, prompt int) bool {
+	if prompt == 0 {
+		return false
+	}
+	size, _ := m.measure(r)
+	return prompt >= m.info.Window || size >= suspectable && prompt < size/charsAtMost
+}
