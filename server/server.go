@@ -83,7 +83,7 @@ type Server struct {
 	owner   jackline.Owner // without login there is one
 	api     huma.API
 	mux     *http.ServeMux
-	spec    []byte
+	spec    func() ([]byte, error) // the OpenAPI document, written when somebody asks for it
 	handler http.Handler
 	codes   *guard.Codes
 	logins  *guard.Limiter
@@ -122,9 +122,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.api = humago.New(s.mux, s.humaConfig())
 	s.routes()
-	if err := s.document(); err != nil {
-		return nil, err
-	}
+	s.spec = sync.OnceValues(s.document)
 	s.mux.HandleFunc("GET "+pathOpenAPI, s.serveSpec)
 	s.mux.HandleFunc("/", s.fallback)
 	s.handler = s.catch(guard.New(guard.Config{
@@ -251,26 +249,30 @@ func (s *Server) humaConfig() huma.Config {
 }
 
 // serveSpec answers with the OpenAPI document.
-func (s *Server) serveSpec(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
+	spec, err := s.spec()
+	if err != nil {
+		problemOf(r.Context(), s.c.Log, r.Method, r.URL.Path, err).write(w)
+		return
+	}
 	w.Header().Set("Content-Type", "application/openapi+json")
-	_, _ = w.Write(s.spec)
+	_, _ = w.Write(spec)
 }
 
-// document writes the OpenAPI document, once.
-func (s *Server) document() error {
+// document writes the OpenAPI document.
+func (s *Server) document() ([]byte, error) {
 	doc := s.api.OpenAPI()
 	// What huma would say about its own errors: ours are problems.
 	delete(doc.Components.Schemas.Map(), "ErrorModel")
 	delete(doc.Components.Schemas.Map(), "ErrorDetail")
 	raw, err := json.Marshal(doc)
 	if err != nil {
-		return jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
+		return nil, jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
+		return nil, jackline.E("server.document", jackline.Internal, err, "The API cannot describe itself.")
 	}
 	b.WriteByte('\n')
-	s.spec = b.Bytes()
-	return nil
+	return b.Bytes(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -40,7 +41,13 @@ func NewSet(tools ...Tool) (*Set, error) {
 
 // fold makes names comparable as models confuse them: without case and separators.
 func fold(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '_', '-', '.', ' ':
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 }
 
 // Lookup finds a tool by its name or one of its aliases, without regard to case and separators.
