@@ -49,11 +49,18 @@ func (s *Server) otherMethods(r *http.Request) []string {
 	if isPage(r) {
 		return nil
 	}
+	if r.URL.Path == pathOpenAPI {
+		return []string{http.MethodGet}
+	}
+	mux := s.mux(groupOf(r.URL.Path))
+	if mux == nil {
+		return nil
+	}
 	var allowed []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = m
-		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
 			allowed = append(allowed, m)
 		}
 	}

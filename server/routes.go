@@ -5,58 +5,152 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/server/guard"
 )
 
-// routes lists all routes of the API. The handlers stand in the files named for what they are about.
-func (s *Server) routes() {
-	reg := s.api.OpenAPI().Components.Schemas
-	reg.RegisterTypeAlias(reflect.TypeFor[jackline.Effect](), reflect.TypeFor[[]string]())
+// routes lists all routes of the API, in groups: see groupOf. The handlers stand in the files named for what they are about.
+//
+// A group is made when its first request comes. To make all of them takes longer than all else that a command which runs by
+// itself does before it asks its model.
+func (s *Server) routes() map[string]func(router) {
+	return map[string]func(router){
+		"healthz": func(r router) {
+			route(r, http.MethodGet, pathHealth, "health", "Whether the server is up", s.health, public)
+		},
+		"login": func(r router) {
+			route(r, http.MethodPost, pathLogin, "login", "Trade a one-time code for the token", s.login, public)
+			route(r, http.MethodPost, "/api/login/codes", "new-code", "A one-time code for a page that is to log in", s.newCode, status(http.StatusCreated))
+		},
+		"status": func(r router) {
+			route(r, http.MethodGet, "/api/status", "status", "The server and its model", s.status)
+		},
+		"stop": func(r router) {
+			route(r, http.MethodPost, "/api/stop", "stop-all", "Throw or lift the kill switch", s.stopAll)
+		},
+		"tools": func(r router) {
+			route(r, http.MethodGet, "/api/tools", "list-tools", "The tools", s.listTools)
+			route(r, http.MethodPost, "/api/tools/run", "run-tool", "Run a tool by hand, through the gate", s.runTool)
+			route(r, http.MethodGet, "/api/tools/approvals", "list-approvals", "The questions to people", s.listApprovals)
+			route(r, http.MethodGet, "/api/tools/approvals/{id}", "get-approval", "One question", s.getApproval)
+			route(r, http.MethodPost, "/api/tools/approvals/{id}", "answer-approval", "Answer a question; the first answer wins", s.answerApproval)
+		},
+		"permissions": func(r router) {
+			route(r, http.MethodGet, "/api/permissions", "get-permissions", "What is allowed", s.getPermissions)
+			route(r, http.MethodPost, "/api/permissions", "set-permissions", "Change what is allowed, or revoke a grant", s.setPermissions)
+			route(r, http.MethodPost, "/api/permissions/test", "test-permissions", "Say what would happen, without running anything", s.testPermissions)
+		},
+		"agent": func(r router) {
+			route(r, http.MethodGet, "/api/agent", "get-agent", "The settings of the loop", s.getAgent)
+			route(r, http.MethodPost, "/api/agent", "set-agent", "Change the settings of the loop", s.setAgent)
+		},
+		"sessions": func(r router) {
+			route(r, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
+			route(r, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
+			route(r, http.MethodGet, "/api/sessions/{id}", "get-session", "One chat", s.getSession)
+			route(r, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title or mode", s.patchSession)
+			route(r, http.MethodDelete, "/api/sessions/{id}", "delete-session", "Delete a chat and all that belongs to it", s.deleteSession, status(http.StatusNoContent))
+		},
+		"sessions/fork": func(r router) {
+			route(r, http.MethodPost, "/api/sessions/{id}/fork", "fork-session", "Copy a chat, up to a turn", s.forkSession, status(http.StatusCreated))
+		},
+		"sessions/export": func(r router) {
+			route(r, http.MethodGet, "/api/sessions/{id}/export", "export-session", "A chat with its turns and its log", s.exportSession)
+		},
+		"sessions/turns": func(r router) {
+			route(r, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)
+			route(r, http.MethodPost, "/api/sessions/{id}/turns", "submit-turn", "Send a prompt, or continue a turn", s.submitTurn, status(http.StatusAccepted))
+		},
+		"sessions/queue": func(r router) {
+			route(r, http.MethodGet, "/api/sessions/{id}/queue", "list-queue", "The prompts that wait", s.listQueue)
+			route(r, http.MethodPatch, "/api/sessions/{id}/queue/{turn}", "edit-queued", "Change a prompt that waits", s.editQueued)
+			route(r, http.MethodDelete, "/api/sessions/{id}/queue/{turn}", "drop-queued", "Take a prompt out of the queue", s.dropQueued, status(http.StatusNoContent))
+		},
+		"sessions/stop": func(r router) {
+			route(r, http.MethodPost, "/api/sessions/{id}/stop", "stop-session", "Stop the turn that is under way", s.stopSession, status(http.StatusAccepted))
+		},
+		"sessions/calls": func(r router) {
+			route(r, http.MethodGet, "/api/sessions/{id}/calls/{call}", "get-call", "One call, whole", s.getCall)
+		},
+		"sessions/events": func(r router) {
+			route(r, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
+		},
+		"events": func(r router) {
+			route(r, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
+		},
+	}
+}
 
-	route(s, http.MethodGet, pathHealth, "health", "Whether the server is up", s.health, public)
-	route(s, http.MethodPost, pathLogin, "login", "Trade a one-time code for the token", s.login, public)
-	route(s, http.MethodPost, "/api/login/codes", "new-code", "A one-time code for a page that is to log in", s.newCode, status(http.StatusCreated))
-	route(s, http.MethodGet, "/api/status", "status", "The server and its model", s.status)
-	route(s, http.MethodPost, "/api/stop", "stop-all", "Throw or lift the kill switch", s.stopAll)
+// groupOf names the group of routes that a path belongs to: its first part behind /api, and of what belongs to a chat also the
+// part behind the chat's.
+func groupOf(path string) string {
+	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "api/"), "/")
+	if parts[0] == "sessions" && len(parts) > 2 {
+		return parts[0] + "/" + parts[2]
+	}
+	return parts[0]
+}
 
-	route(s, http.MethodGet, "/api/tools", "list-tools", "The tools", s.listTools)
-	route(s, http.MethodPost, "/api/tools/run", "run-tool", "Run a tool by hand, through the gate", s.runTool)
-	route(s, http.MethodGet, "/api/tools/approvals", "list-approvals", "The questions to people", s.listApprovals)
-	route(s, http.MethodGet, "/api/tools/approvals/{id}", "get-approval", "One question", s.getApproval)
-	route(s, http.MethodPost, "/api/tools/approvals/{id}", "answer-approval", "Answer a question; the first answer wins", s.answerApproval)
+// A router takes routes. It is the server's of one group, or of all of them for the document.
+type router struct {
+	s   *Server
+	api huma.API
+}
 
-	route(s, http.MethodGet, "/api/permissions", "get-permissions", "What is allowed", s.getPermissions)
-	route(s, http.MethodPost, "/api/permissions", "set-permissions", "Change what is allowed, or revoke a grant", s.setPermissions)
-	route(s, http.MethodPost, "/api/permissions/test", "test-permissions", "Say what would happen, without running anything", s.testPermissions)
-	route(s, http.MethodGet, "/api/agent", "get-agent", "The settings of the loop", s.getAgent)
-	route(s, http.MethodPost, "/api/agent", "set-agent", "Change the settings of the loop", s.setAgent)
+func (s *Server) router(mux *http.ServeMux) router {
+	r := router{s: s, api: humago.New(mux, s.humaConfig())}
+	r.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[jackline.Effect](), reflect.TypeFor[[]string]())
+	return r
+}
 
-	route(s, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
-	route(s, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
-	route(s, http.MethodGet, "/api/sessions/{id}", "get-session", "One chat", s.getSession)
-	route(s, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title or mode", s.patchSession)
-	route(s, http.MethodDelete, "/api/sessions/{id}", "delete-session", "Delete a chat and all that belongs to it", s.deleteSession, status(http.StatusNoContent))
-	route(s, http.MethodPost, "/api/sessions/{id}/fork", "fork-session", "Copy a chat, up to a turn", s.forkSession, status(http.StatusCreated))
-	route(s, http.MethodGet, "/api/sessions/{id}/export", "export-session", "A chat with its turns and its log", s.exportSession)
+// groups are the routes that are made so far.
+type groups struct {
+	mu   sync.Mutex
+	made map[string]*http.ServeMux
+}
 
-	route(s, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)
-	route(s, http.MethodPost, "/api/sessions/{id}/turns", "submit-turn", "Send a prompt, or continue a turn", s.submitTurn, status(http.StatusAccepted))
-	route(s, http.MethodGet, "/api/sessions/{id}/queue", "list-queue", "The prompts that wait", s.listQueue)
-	route(s, http.MethodPatch, "/api/sessions/{id}/queue/{turn}", "edit-queued", "Change a prompt that waits", s.editQueued)
-	route(s, http.MethodDelete, "/api/sessions/{id}/queue/{turn}", "drop-queued", "Take a prompt out of the queue", s.dropQueued, status(http.StatusNoContent))
-	route(s, http.MethodPost, "/api/sessions/{id}/stop", "stop-session", "Stop the turn that is under way", s.stopSession, status(http.StatusAccepted))
-	route(s, http.MethodGet, "/api/sessions/{id}/calls/{call}", "get-call", "One call, whole", s.getCall)
+// mux gives the routes of a group, or nil where there is none of that name.
+func (s *Server) mux(group string) *http.ServeMux {
+	s.groups.mu.Lock()
+	defer s.groups.mu.Unlock()
+	mux, ok := s.groups.made[group]
+	if ok {
+		return mux
+	}
+	register := s.routes()[group]
+	if register == nil {
+		return nil
+	}
+	mux = http.NewServeMux()
+	register(s.router(mux))
+	mux.HandleFunc("/", s.fallback)
+	if s.groups.made == nil {
+		s.groups.made = map[string]*http.ServeMux{}
+	}
+	s.groups.made[group] = mux
+	return mux
+}
 
-	route(s, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
-	route(s, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
+// serve answers a request that the guard let in.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	switch mux := s.mux(groupOf(r.URL.Path)); {
+	case r.URL.Path == pathOpenAPI && r.Method == http.MethodGet:
+		s.serveSpec(w, r)
+	case mux != nil:
+		mux.ServeHTTP(w, r)
+	default:
+		s.fallback(w, r)
+	}
 }
 
 // route registers one route. Its handler's errors become problems, and the document says so.
-func route[I, O any](s *Server, method, path, id, summary string, h func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
+func route[I, O any](r router, method, path, id, summary string, h func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: http.StatusOK,
 		Security:     []map[string][]string{{"token": {}}},
@@ -68,7 +162,7 @@ func route[I, O any](s *Server, method, path, id, summary string, h func(context
 	for _, f := range more {
 		f(&op)
 	}
-	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
+	schema := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
 	op.Responses["default"] = &huma.Response{
 		Description: "What went wrong",
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
@@ -76,10 +170,10 @@ func route[I, O any](s *Server, method, path, id, summary string, h func(context
 	if op.Responses[strconv.Itoa(op.DefaultStatus)] == nil {
 		op.Responses[strconv.Itoa(op.DefaultStatus)] = &huma.Response{Description: http.StatusText(op.DefaultStatus)}
 	}
-	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+	huma.Register(r.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := h(ctx, in)
 		if err != nil {
-			return nil, problemOf(ctx, s.c.Log, method, path, err)
+			return nil, problemOf(ctx, r.s.c.Log, method, path, err)
 		}
 		return out, nil
 	})

@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
@@ -81,8 +82,7 @@ type Config struct {
 type Server struct {
 	c       Config
 	owner   jackline.Owner // without login there is one
-	api     huma.API
-	mux     *http.ServeMux
+	groups  groups
 	spec    func() ([]byte, error) // the OpenAPI document, written when somebody asks for it
 	handler http.Handler
 	codes   *guard.Codes
@@ -117,16 +117,12 @@ func New(c Config) (*Server, error) {
 		c.Sandbox = "none"
 	}
 	s := &Server{
-		c: c, owner: jackline.Local, mux: http.NewServeMux(), streams: newGroup(),
+		c: c, owner: jackline.Local, streams: newGroup(),
 		codes: guard.NewCodes(), logins: guard.NewLimiter(guard.MaxFailures),
 	}
-	s.api = humago.New(s.mux, s.humaConfig())
-	s.routes()
 	s.spec = sync.OnceValues(s.document)
-	s.mux.HandleFunc("GET "+pathOpenAPI, s.serveSpec)
-	s.mux.HandleFunc("/", s.fallback)
 	s.handler = s.catch(guard.New(guard.Config{
-		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: s.mux,
+		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: http.HandlerFunc(s.serve),
 		Refuse: func(w http.ResponseWriter, why guard.Refusal) { newProblem(why.Status, why.Title, why.Detail).write(w) },
 	}))
 	return s, nil
@@ -261,7 +257,12 @@ func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
 
 // document writes the OpenAPI document.
 func (s *Server) document() ([]byte, error) {
-	doc := s.api.OpenAPI()
+	all := s.router(http.NewServeMux())
+	groups := s.routes()
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		groups[name](all)
+	}
+	doc := all.api.OpenAPI()
 	// What huma would say about its own errors: ours are problems.
 	delete(doc.Components.Schemas.Map(), "ErrorModel")
 	delete(doc.Components.Schemas.Map(), "ErrorDetail")
