@@ -17,7 +17,7 @@ type scanner interface{ Scan(dest ...any) error }
 
 // many reads all rows of a query.
 func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	stmt, err := d.statements.of(ctx, d.read, query)
+	stmt, err := d.statements.of(ctx, d.read, query) //nolint:sqlclosecheck // it is kept: the pool closes it
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
 	}
@@ -43,7 +43,7 @@ func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, e
 // one reads the row of a query that gives at most one. Where it gives none, what is the thing that there is not.
 func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	var v T
-	stmt, err := d.statements.of(ctx, d.read, query)
+	stmt, err := d.statements.of(ctx, d.read, query) //nolint:sqlclosecheck // it is kept: the pool closes it
 	if err == nil {
 		v, err = scan(stmt.QueryRowContext(ctx, args...))
 	}
@@ -73,7 +73,7 @@ func (s *statements) of(ctx context.Context, pool *sql.DB, query string) (*sql.S
 	if st := s.made[query]; st != nil {
 		return st, nil
 	}
-	st, err := pool.PrepareContext(ctx, query)
+	st, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // it is kept: the pool closes it
 	if err != nil {
 		return nil, err
 	}
