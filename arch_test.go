@@ -126,7 +126,7 @@ var ours = law{
 		"job":                   "one for each process that outlives its call",
 		"mcp":                   "one for each connection",
 		"approval":              "the clock of waiting rows",
-		"store":                 "the one writer of group commits",
+		"store":                 "the writer of group commits and the mover of its log, both waited for in Close",
 		"turn":                  "pure reads of one step in parallel, and children; both waited for",
 		"builtin":               "searches that run side by side and are waited for",
 		"sandbox":               "the thread that is locked while it is confined",
