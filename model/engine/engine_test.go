@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -177,6 +178,62 @@ func TestNames(t *testing.T) {
 	for raw, want := range map[string]string{`{ "a": 1 }`: `{"a":1}`, "[": `{"type":"object","properties":{}}`, "true": `{"type":"object","properties":{}}`} {
 		if got := string(engine.Schema(json.RawMessage(raw))); got != want {
 			t.Errorf("%s became %s", raw, got)
+		}
+	}
+}
+
+func TestQuery(t *testing.T) {
+	var got string
+	c, err := engine.New("test.New", engine.Options{BaseURL: "http://engine.test/v1?key=a", Transport: carrier(func(r *http.Request) { got = r.URL.String() })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"models": "http://engine.test/v1/models?key=a", "models?limit=2&after=x%2Fy": "http://engine.test/v1/models?key=a&limit=2&after=x%2Fy",
+	} {
+		if _, err := c.Fetch(t.Context(), "test", http.MethodGet, path, nil, 10); err == nil || got != want {
+			t.Errorf("%s leads to %s, want %s", path, got, want)
+		}
+	}
+}
+
+// carrier is a transport that shows what it is asked to carry, and says that nobody listens.
+type carrier func(*http.Request)
+
+func (f carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	f(r)
+	return nil, &net.OpError{Op: "dial", Err: errors.New("nobody listens")}
+}
+
+// Nobody is told to start a provider, or to fetch a model for it.
+func TestProviders(t *testing.T) {
+	ask := func(base string, names []string, name string) string {
+		c, err := engine.New("test.New", engine.Options{BaseURL: base, Model: name, Retry: engine.Retry{Tries: 1}, Transport: carrier(func(*http.Request) {})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := func(context.Context) ([]string, error) { return names, nil }
+		err = c.Repeat(t.Context(), "test", list, func() bool { return false }, func() *engine.Trouble {
+			if names == nil {
+				return c.Ask(t.Context(), "test", "x", nil, nil)
+			}
+			return &engine.Trouble{Lost: true}
+		})
+		return jackline.Say(err)
+	}
+	for _, tt := range []struct {
+		base, name string
+		names      []string
+		want       string
+	}{
+		{"https://api.test/v1", "m", nil, "Nothing answers at https://api.test/v1. Check that this machine is online, and the address that --base-url gives."},
+		{"https://api.test/v1", "m", []string{"a", "b"}, `There is no model "m" at https://api.test/v1, or not for this key. Choose another with --model: it offers a, b.`},
+		{"https://api.test/v1", "m", []string{}, `There is no model "m" at https://api.test/v1, or not for this key. Choose another with --model.`},
+		{"https://api.test/v1", "", []string{}, "No model is named, and https://api.test/v1 offers none to this key."},
+		{"http://api.test/v1", "m", []string{}, `The engine at http://api.test/v1 has no model "m". Choose another with --model, or fetch this one (with Ollama: "ollama pull m").`},
+	} {
+		if got := ask(tt.base, tt.names, tt.name); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
 }

@@ -15,6 +15,9 @@ func (c *Client) unnamed(ctx context.Context, op string, list List) error {
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 && c.hosted() {
+		return jackline.E(op, jackline.NoModel, nil, "No model is named, and %s offers none to this key.", c.Address())
+	}
 	if len(names) == 0 {
 		return jackline.E(op, jackline.NoModel, nil,
 			"No model is named, and the engine at %s has none: fetch one first (with Ollama: \"ollama pull NAME\").", c.Address())
@@ -30,6 +33,12 @@ func (c *Client) missing(ctx context.Context, op string, list List, cause error)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case c.hosted():
+		say = fmt.Sprintf("There is no model %q at %s, or not for this key. Choose another with --model", c.o.Model, c.Address())
+		if err == nil && len(names) > 0 {
+			say += ": it offers " + offer(names)
+		}
+		return jackline.E(op, jackline.NoModel, cause, "%s.", say)
 	case err == nil && len(names) > 0:
 		say += " It offers " + offer(names) + ": choose one with --model, or fetch this one"
 	default:
@@ -37,6 +46,10 @@ func (c *Client) missing(ctx context.Context, op string, list List, cause error)
 	}
 	return jackline.E(op, jackline.NoModel, cause, "%s (with Ollama: \"ollama pull %s\").", say, c.o.Model)
 }
+
+// hosted reports whether the engine is most likely a provider's: nobody here can start it, or fetch a model for it. Engines
+// of one's own rarely speak https.
+func (c *Client) hosted() bool { return c.base.Scheme == "https" }
 
 // offer lists names for a sentence: not all of many, and nothing that does not print.
 func offer(names []string) string {

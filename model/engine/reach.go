@@ -80,9 +80,15 @@ func newTransport(o origin) *http.Transport {
 	}
 }
 
-// send sends one request to a path below the base URL.
+// send sends one request to a path below the base URL. A query in path is put behind the base URL's own.
 func (c *Client) send(ctx context.Context, method, path string, body [][]byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), nil)
+	path, query, _ := strings.Cut(path, "?")
+	u := c.base.JoinPath(path)
+	if u.RawQuery != "" && query != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += query
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}

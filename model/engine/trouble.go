@@ -164,6 +164,10 @@ func (c *Client) unreachable(op string, cause error) *Trouble {
 	case errors.As(cause, &dns):
 		t.Again = Refused
 		return say(jackline.Unavailable, "The host of %s is not known. Check the address that --base-url gives.", c.Address())
+	case c.hosted() && (errors.Is(cause, syscall.ECONNREFUSED) || isDial(cause)):
+		t.Again = Refused
+		return say(jackline.Unavailable, "Nothing answers at %s. Check that this machine is online, and the address that --base-url gives.",
+			c.Address())
 	case errors.Is(cause, syscall.ECONNREFUSED), isDial(cause):
 		t.Again = Refused
 		return say(jackline.Unavailable,

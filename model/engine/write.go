@@ -56,11 +56,14 @@ func Schema(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
+// longestFunctionName is what every API takes as the name of a tool or the identifier of a call, in bytes.
+const longestFunctionName = 64
+
 // FunctionName is the name of a call as engines take it: at most 64 letters, digits, lines and hyphens. A model may have
 // called something that does not exist by any name at all, and a history that holds such a name would have every later
 // request refused.
 func FunctionName(name string) string {
-	const longest = 64
+	const longest = longestFunctionName
 	ok := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 	}
