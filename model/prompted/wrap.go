@@ -78,6 +78,8 @@ func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 				if !pass(yield, g.Write([]byte(c.Text))) {
 					return
 				}
+			case c.Opaque != "":
+				last.Opaque = c.Opaque // it comes after the calls
 			case c.Usage != nil || c.Finish != "":
 				if c.Usage != nil {
 					last.Usage = c.Usage
@@ -136,6 +138,10 @@ func finish(yield func(model.Chunk, error) bool, r dialect.Reading, last model.C
 	if r.Error != "" && !yield(model.Chunk{Garbled: r.Error}, nil) {
 		return
 	}
+	if last.Opaque != "" && !yield(model.Chunk{Opaque: last.Opaque}, nil) {
+		return
+	}
+	last.Opaque = ""
 	if len(r.Calls) > 0 && last.Finish == model.Stop {
 		last.Finish = model.Calls
 	}

@@ -270,6 +270,8 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 			}
 		case c.Garbled != "":
 			now, text = "garbled", string(c.Garbled)
+		case c.Opaque != "":
+			now, text = "opaque", c.Opaque
 		case c.Usage != nil || c.Finish != "":
 			now, text = "end", string(c.Finish)
 		}
@@ -353,6 +355,11 @@ func TestStreamPassesOn(t *testing.T) {
 	}
 	if last.Usage != usage || last.Finish != model.Length {
 		t.Errorf("last chunk %+v", last)
+	}
+	m = Wrap(fake{chunks: says("Yes.<tool_call>{\"name\": \"shell\", \"arguments\": {}}</tool_call>", 9, model.Chunk{Opaque: "state"},
+		model.Chunk{Finish: model.Stop})}, Options{})
+	if got, want := heard(t, m, model.Request{Tools: nine()}), "|text:Yes.|call:shell{}|opaque:state|end:tool_calls"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	broken := errors.New("broken")
 	m = Wrap(fake{chunks: says("Yes. <tool_", 4), err: broken}, Options{})
