@@ -1,6 +1,6 @@
 // Package modeltest is what models are tested with: the contract that every [model.Model] passes, a Chat Completions
 // server that plays scripts in the dialects of the engines, and a tape that records and replays
-// HTTP exchanges.
+// HTTP exchanges. Servers of other APIs are in package hosted.
 package modeltest
 
 import (
@@ -93,6 +93,8 @@ type outcome struct {
 
 	// order has one letter a chunk, repeats left out: t(ext), r(easoning), p(review), c(all), g(arbled), f(inish).
 	order string
+
+	opaque string // what goes back with the answer
 }
 
 // ask sends r and checks what holds for every answer.
@@ -135,6 +137,12 @@ func (o *outcome) add(t *testing.T, c model.Chunk) {
 	note(c.Call != nil, "c")
 	note(c.Garbled != "", "g")
 	note(c.Finish != "" || c.Usage != nil, "f")
+	if c.Opaque != "" {
+		set++
+	}
+	if o.opaque != "" && c.Usage == nil && c.Finish == "" {
+		t.Errorf("only tokens and the reason for the end come after the opaque state: %+v", c)
+	}
 	if set != 1 {
 		t.Errorf("%d fields are set in a chunk, want one: %+v", set, c)
 	}
@@ -145,6 +153,9 @@ func (o *outcome) add(t *testing.T, c model.Chunk) {
 	}
 	if c.Garbled != "" {
 		o.garbled = c.Garbled
+	}
+	if c.Opaque != "" {
+		o.opaque = c.Opaque
 	}
 	if c.Usage != nil {
 		o.usage = c.Usage
@@ -234,7 +245,7 @@ func testCalls(t *testing.T, open opener) {
 	}
 	// The answer can be sent back, and results with it.
 	r := Ask("hello")
-	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Text: o.text, Calls: o.calls})
+	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Text: o.text, Calls: o.calls, Opaque: o.opaque})
 	for _, c := range o.calls {
 		r.Messages = append(r.Messages, model.Message{Role: model.Result, CallID: c.ID, Name: c.Name, Text: "nothing"})
 	}
@@ -437,7 +448,8 @@ func testPrefix(t *testing.T, open opener) {
 	Grows(t, sender.Sent())
 }
 
-// Grows checks that each body of a Chat Completions request begins with the one before it, up to the end of its messages.
+// Grows checks that each body of a request begins with the one before it, up to the end of its messages, which are called
+// "messages" or "input".
 func Grows(t testing.TB, bodies [][]byte) {
 	t.Helper()
 	var last []byte
@@ -457,13 +469,18 @@ func Grows(t testing.TB, bodies [][]byte) {
 func uptoMessages(body []byte) ([]byte, error) {
 	var fields struct {
 		Messages json.RawMessage `json:"messages"`
+		Input    json.RawMessage `json:"input"`
 	}
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, err
 	}
-	at := bytes.Index(body, fields.Messages)
-	if at < 0 || len(fields.Messages) < 2 {
+	messages := fields.Messages
+	if messages == nil {
+		messages = fields.Input
+	}
+	at := bytes.Index(body, messages)
+	if at < 0 || len(messages) < 2 {
 		return nil, errors.New("no messages")
 	}
-	return body[:at+len(fields.Messages)-1], nil
+	return body[:at+len(messages)-1], nil
 }
