@@ -1,0 +1,9 @@
+package anthropic
+
+import "github.com/jackline-ai/jackline/model"
+
+// Written is the body of a request.
+func Written(m *Model, r model.Request) []byte {
+	body, _ := m.write(r, way{})
+	return body
+}
