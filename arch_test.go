@@ -64,6 +64,7 @@ var ours = law{
 		"model/dialect":   2,
 		"model/prompted":  3, // over the reader of text
 		"model/anthropic": 2,
+		"model/responses": 2,
 		"model/ollama":    2,
 		"model/detect":    2,
 		"store/storetest": 2,
@@ -72,6 +73,8 @@ var ours = law{
 		// One prompt to one answer; and the contract that the models of floor 2 pass.
 		"turn":            3,
 		"model/modeltest": 3,
+
+		"model/modeltest/hosted": 3, // servers for tests, over the scripts
 
 		// What owns the running turns.
 		"server/runs": 4,
@@ -118,7 +121,7 @@ var ours = law{
 		},
 	},
 
-	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "tool/tooltest": true, "server/runs/runstest": true},
+	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "model/modeltest/hosted": true, "tool/tooltest": true, "server/runs/runstest": true},
 
 	goroutines: map[string]string{
 		"server":                "the listener, waited for in Serve",

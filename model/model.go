@@ -3,7 +3,8 @@
 //
 // The turn loop knows nothing but [Model]. Everything that differs between
 // engines lives in an adapter under this folder: model/openai speaks Chat
-// Completions, model/ollama Ollama's own API, model/script plays a transcript, and model/prompted wraps a model
+// Completions, model/ollama Ollama's own API, model/anthropic the Messages API, model/responses the Responses API,
+// model/script plays a transcript, and model/prompted wraps a model
 // that has no tool calls of its own so that it seems to have them. Package
 // modeltest holds the contract that all of them pass.
 package model
