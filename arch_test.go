@@ -37,6 +37,9 @@ var ours = law{
 		".":    0,
 		"args": 0,
 
+		// Bytes that became text.
+		"extract/pdf": 0,
+
 		// What is known about one thing each. They do not know each other.
 		"tool":      1,
 		"policy":    1,
@@ -51,6 +54,7 @@ var ours = law{
 		"sandbox":   1,
 		"redact":    1,
 		"egress":    1,
+		"extract":   1,
 
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
