@@ -476,11 +476,11 @@ func toolsInOnePlace(t tree, l law) (found []string) {
 	return found
 }
 
-// toolNames finds the spec literals of builtin and maps each tool's name to the file that declares it.
+// toolNames finds the spec literals of the packages of tools and maps each tool's name to the file that declares it.
 func toolNames(t tree) (home map[string]string, found []string) {
 	home = map[string]string{}
 	for _, p := range t.pkgs {
-		if p.dir != "builtin" {
+		if p.dir != "builtin" && p.dir != "web" {
 			continue
 		}
 		for _, f := range p.files {

@@ -61,6 +61,7 @@ var ours = law{
 
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":         2,
+		"web":             2,
 		"mcp":             2,
 		"retrieve":        2,
 		"model/openai":    2,
