@@ -109,6 +109,7 @@ var ours = law{
 		"turn": {
 			"store":   "the loop knows a journal, not a database",
 			"builtin": "the loop knows the gate, not the tools",
+			"web":     "the loop knows the gate, not the tools",
 			"mcp":     "the loop knows the gate, not the tools",
 			"model/":  "the loop knows a model, not its provider",
 			"policy":  "the gate asks the judge",
@@ -121,6 +122,7 @@ var ours = law{
 		},
 		"server": {
 			"builtin": "the server knows the gate, not the tools",
+			"web":     "the server knows the gate, not the tools",
 			"mcp":     "the server knows the gate, not the tools",
 			"model/":  "the server knows models, not providers",
 		},

@@ -24,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
+	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
 
@@ -40,6 +41,7 @@ type options struct {
 	Reload   bool                   `json:"reload"`   // every stretch of a turn runs in a new engine over a reopened store
 	Steer    string                 `json:"steer"`    // the owner\'s words when the model says <<steer>>
 	Killed   bool                   `json:"killed"`   // the kill switch is on
+	Web      bool                   `json:"web"`      // the tools of the network are there too
 }
 
 // A bench is a whole engine over a real store, real tools and a real policy. Only the model and the person are scripted.
@@ -105,7 +107,11 @@ func (b *bench) open(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill})...)
+	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill})
+	if b.o.Web {
+		tools = append(tools, web.All(web.Deps{})...)
+	}
+	set, err := tool.NewSet(tools...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -276,7 +276,7 @@ func TestFirstRequest(t *testing.T) {
 				fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 			}))
 			defer srv.Close()
-			bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: c.native, Window: c.window}, "=== 1\nunused\n")
+			bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: c.native, Window: c.window, Web: true}, "=== 1\nunused\n")
 			m, err := openai.New(openai.Options{BaseURL: srv.URL + "/v1", Model: "qwen3:4b", Window: c.window, Native: c.native})
 			if err != nil {
 				t.Fatal(err)

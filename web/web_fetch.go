@@ -40,24 +40,38 @@ func fetch(d Deps) tool.Tool {
 			return "Read " + short(address(a.URL), 80)
 		},
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) {
-			t := jackline.Touch{Effect: jackline.Network, Kind: "host"}
-			if d.Guard == nil {
-				t.Name, t.Refused = plain(a.URL, 60), "Nothing here can tell which addresses are safe, so none is fetched."
-				return []jackline.Touch{t}, nil
-			}
-			u, err := d.Guard.Check(address(a.URL))
-			if err != nil {
-				t.Name, t.Refused = plain(a.URL, 60), jackline.Say(err)
-				return []jackline.Touch{t}, nil
-			}
-			t.Name = hostPort(u)
-			return []jackline.Touch{t}, nil
+			return []jackline.Touch{Touch(d.Guard, address(a.URL))}, nil
 		},
 		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			return d.fetch(ctx, address(a.URL), a.From, limitOf(in))
 		},
 	})
 }
+
+// Reader is the name of the tool that reads pages, for rules about it.
+func Reader() string {
+	f := fetch(Deps{})
+	return f.Facts().Name
+}
+
+// Touch is the host that fetching an address would use: canonical, with its port. An address that the guard refuses by its
+// form is shown shortened, with the reason. Nothing is looked up.
+func Touch(g *egress.Guard, raw string) jackline.Touch {
+	t := jackline.Touch{Effect: jackline.Network, Kind: "host", Name: plain(raw, 60)}
+	if g == nil {
+		t.Refused = unguarded
+		return t
+	}
+	u, err := g.Check(raw)
+	if err != nil {
+		t.Refused = jackline.Say(err)
+		return t
+	}
+	t.Name = hostPort(u)
+	return t
+}
+
+const unguarded = "Nothing here can tell which addresses are safe, so none is fetched."
 
 // wrapped is an address as models write it into other things: a Markdown link, brackets.
 var wrapped = regexp.MustCompile(`^(?:\[[^\]]*\]\((\S+)\)|<(\S+)>|["'` + "`" + `](\S+)["'` + "`" + `])$`)
@@ -90,7 +104,7 @@ func sameSite(from, to *url.URL) bool {
 func (d Deps) fetch(ctx context.Context, raw string, from, limit int) (tool.Out, error) {
 	const op = "web.fetch"
 	if d.Guard == nil {
-		return tool.Out{}, jackline.E(op, jackline.Forbidden, nil, "Nothing here can tell which addresses are safe, so none is fetched.")
+		return tool.Out{}, jackline.E(op, jackline.Forbidden, nil, unguarded)
 	}
 	resp, err := d.Guard.Client(d.agent()).Get(ctx, egress.Request{URL: raw, Accept: accepted, Follow: sameSite})
 	if err != nil {

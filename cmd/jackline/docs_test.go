@@ -11,6 +11,7 @@ import (
 	"github.com/jackline-ai/jackline/builtin"
 
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/web"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documentation")
@@ -76,7 +77,7 @@ func configTable() string {
 func toolTable() string {
 	var b strings.Builder
 	b.WriteString("\n| tool | effects | always offered | what it does |\n|---|---|---|---|\n")
-	for _, t := range builtin.All(builtin.Deps{}) {
+	for _, t := range allTools(builtin.Deps{}, web.Deps{}) {
 		f := t.Facts()
 		pin := ""
 		if f.Pin > 0 {

@@ -10,12 +10,13 @@ import (
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/web"
 )
 
 // newPolicy makes the judge of all intents, without settings, and names the tool that runs commands. The names of the tools are the
 // same in every workspace.
 func newPolicy() (p *policy.Policy, names []string, runner string, err error) {
-	tools, err := tool.NewSet(builtin.All(builtin.Deps{})...)
+	tools, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
 	if err != nil {
 		return nil, nil, "", err
 	}

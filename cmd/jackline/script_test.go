@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 // Besides testscript's own commands there are
 //
 //	engine FILE   starts an OpenAI-compatible engine that plays a transcript, and sets $ENGINE to its address
+//	site FILE     serves a file to whoever asks, and sets $SITE to its host and port
 //	answer SCOPE  allows the oldest open card, from another process
 //	exits CODE COMMAND…   runs a command that must end with this exit code
 //	await FILE    waits until a file is there
@@ -57,6 +58,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"engine":  cmdEngine,
+			"site":    cmdSite,
 			"api":     cmdAPI,
 			"exits":   cmdExits,
 			"answer":  cmdAnswer,
@@ -75,6 +77,16 @@ func cmdEngine(ts *testscript.TestScript, _ bool, args []string) {
 	srv := httptest.NewServer(modeltest.Handler(s, modeltest.LlamaCpp()))
 	ts.Defer(srv.Close)
 	ts.Setenv("ENGINE", srv.URL+"/v1")
+}
+
+func cmdSite(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: site FILE")
+	}
+	page := ts.ReadFile(args[0])
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) }))
+	ts.Defer(srv.Close)
+	ts.Setenv("SITE", strings.TrimPrefix(srv.URL, "http://"))
 }
 
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {

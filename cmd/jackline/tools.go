@@ -20,6 +20,7 @@ import (
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/web"
 )
 
 // toolRow is a tool as the API lists it.
@@ -198,7 +199,7 @@ func (m *Main) parseOne() error {
 		return usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
 	}
 	// The tools as the loop knows them, with all their names.
-	set, err := tool.NewSet(builtin.All(builtin.Deps{})...)
+	set, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/runs"
@@ -28,6 +29,7 @@ import (
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
 	"github.com/jackline-ai/jackline/ui"
+	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
 
@@ -46,6 +48,8 @@ type app struct {
 	logFile io.Closer
 
 	runner string // the tool that runs commands
+	guard  *egress.Guard
+	env    func(string) string
 
 	mu    sync.Mutex
 	roots map[string]*place
@@ -62,7 +66,7 @@ const inProcess = "in-process.jackline"
 
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
 func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []string) (_ *app, err error) {
-	a := &app{conf: conf, roots: map[string]*place{}}
+	a := &app{conf: conf, roots: map[string]*place{}, env: m.Env}
 	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
 		return nil, err
 	}
@@ -71,6 +75,9 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 			a.close(context.WithoutCancel(ctx))
 		}
 	}()
+	if a.guard, err = newGuard(conf, hosts); err != nil {
+		return nil, err
+	}
 	if a.db, err = store.Open(ctx, conf.Places.Data); err != nil {
 		return nil, err
 	}
@@ -195,7 +202,8 @@ func (a *app) place(dir string) (*place, error) {
 		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
-	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill})...)
+	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill},
+		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

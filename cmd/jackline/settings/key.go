@@ -61,6 +61,7 @@ func Keys() []Key {
 		{Path: "permissions.approvalTimeout", kind: number, Default: 86400, min: 1, max: 30 * 86400, api: true, Doc: "Seconds until an unanswered question expires."},
 		{Path: "permissions.onAsk", Default: string(jackline.AskDeny), One: []string{"deny", "fail", "wait"}, api: true, Short: "JACKLINE_ON_ASK", Doc: "What becomes of a question when nobody is there to answer."},
 		{Path: "tools.disabled", kind: texts, api: true, Doc: "Tools that are hidden and refused: names and globs."},
+		{Path: "egress.allow", kind: texts, Doc: "Addresses on this machine or network that tools may fetch from besides the public web, as host:port: a dev server. Never our own."},
 		{Path: "agent.maxSteps", kind: number, max: 2000, api: true, Short: "JACKLINE_MAX_STEPS", Doc: "Model requests a turn may take; 1 turns tools off. 0: 6."},
 		{Path: "agent.callsPerStep", kind: number, max: 64, api: true, Doc: "Calls a step may make. 0: 3 when calls are read from text, 16 when they are native."},
 		{Path: "agent.history", kind: number, max: 1000, api: true, Doc: "Messages that a compaction keeps at most, and never fewer than 6. 0: as many as fit."},
