@@ -50,16 +50,17 @@ const (
 
 // A Tester answers probes. It runs nothing and changes nothing.
 //
-// The verdict of a shell probe is deny (no mode runs it), read_only or ask. That of a path probe is deny where the
-// name is refused, else allow. That of a call is the decision. Text for powershell and cmd is not read yet: ask.
+// The verdict of a shell probe is deny (no mode runs it), read_only or ask. That of a path or url probe is deny
+// where the name is refused, else allow. That of a call is the decision. Text for powershell and cmd is not read yet: ask.
 type Tester struct {
 	Policy *Policy        // with its settings
 	Actor  jackline.Actor // in whose session, and by whose hand, it would happen
 	Runner string         // the tool that runs commands, for the rules about it
 
-	// Path and Call make the intent of a probe, without opening anything. An error is a refusal: its sentence is
+	// Path, URL and Call make the intent of a probe, without opening anything. An error is a refusal: its sentence is
 	// the reason. A kind without a function is unsupported.
 	Path func(context.Context, jackline.Actor, Probe) (jackline.Intent, error)
+	URL  func(context.Context, jackline.Actor, Probe) (jackline.Intent, error)
 	Call func(context.Context, jackline.Actor, Probe) (jackline.Intent, error)
 }
 
@@ -91,6 +92,8 @@ func (t Tester) Judge(ctx context.Context, p Probe) (Judgement, error) {
 		return t.command(who, p)
 	case "path":
 		return t.made(ctx, who, p, t.Path)
+	case "url":
+		return t.made(ctx, who, p, t.URL)
 	case "call":
 		return t.made(ctx, who, p, t.Call)
 	}
@@ -144,7 +147,7 @@ func (t Tester) made(ctx context.Context, who jackline.Actor, p Probe,
 	}
 	d := t.Policy.Judge(i)
 	verdict := d.Verdict.String()
-	if p.Kind == "path" {
+	if p.Kind != "call" {
 		verdict = jackline.Allow.String()
 		for _, touch := range i.Touches {
 			if touch.Refused != "" {

@@ -25,6 +25,13 @@ func TestProbes(t *testing.T) {
 			}
 			return jackline.Intent{Actor: who, Effect: e, Touches: []jackline.Touch{touch}}, nil
 		},
+		URL: func(_ context.Context, who jackline.Actor, p policy.Probe) (jackline.Intent, error) {
+			touch := jackline.Touch{Kind: "host", Effect: jackline.Network, Name: p.URL}
+			if strings.Contains(p.URL, "127") {
+				touch.Refused = "It is not a public address."
+			}
+			return jackline.Intent{Actor: who, Effect: jackline.Network, Touches: []jackline.Touch{touch}}, nil
+		},
 		Call: func(_ context.Context, who jackline.Actor, p policy.Probe) (jackline.Intent, error) {
 			switch p.Tool {
 			case "calculator":
@@ -54,7 +61,9 @@ func TestProbes(t *testing.T) {
 		`{"id":"1","kind":"path","path":"a","op":"fly"}`:                                 "ask allow mode.allow-reads",
 		`{"id":"1","kind":"call","tool":"calculator","args":{"x":1}}`:                    "allow allow pure",
 		`{"id":"1","kind":"call","tool":"nope"}`:                                         "deny deny not-possible",
-		`{"id":"1","kind":"url","url":"http://a"}`:                                       "unsupported  ",
+		`{"id":"1","kind":"url","url":"http://a"}`:                                       "allow allow mode.allow-reads",
+		`{"id":"1","kind":"url","url":"http://a","mode":"ask"}`:                          "ask allow mode.ask",
+		`{"id":"1","kind":"url","url":"http://127.0.0.1"}`:                               "deny deny refused-touch",
 		`{"id":"1","kind":"other"}`:                                                      "unsupported  ",
 	} {
 		j, err := tester.Test(t.Context(), []byte(line))
@@ -74,7 +83,7 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%q: %+v, want an error", line, j)
 		}
 	}
-	tester.Path, tester.Call = nil, nil
+	tester.Path, tester.URL, tester.Call = nil, nil, nil
 	j, err := tester.Test(t.Context(), []byte(`{"id":"2","kind":"path","path":"a"}`))
 	if err != nil || j.Decision != policy.Unsupported {
 		t.Errorf("path without a function: %+v %v", j, err)

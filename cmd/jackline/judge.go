@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
 
@@ -22,7 +23,7 @@ func (a *app) judge(ctx context.Context, o jackline.Owner, line json.RawMessage)
 	t := policy.Tester{
 		Policy: a.policy.With(p),
 		Actor:  jackline.Actor{Owner: o, Admin: true, Session: jackline.Session{Owner: o, Workspace: p.WorkspaceRoot, Mode: p.Mode}, Source: jackline.FromModel},
-		Runner: a.runner, Path: a.pathIntent, Call: a.callIntent,
+		Runner: a.runner, Path: a.pathIntent, URL: a.urlIntent, Call: a.callIntent,
 	}
 	j, err := t.Test(ctx, line)
 	if err != nil {
@@ -91,6 +92,14 @@ func leaves(folder, name string) bool {
 	}
 	clean := path.Clean(name)
 	return clean == ".." || strings.HasPrefix(clean, "../")
+}
+
+// urlIntent is what fetching an address would be judged by. Nothing is looked up.
+func (a *app) urlIntent(_ context.Context, who jackline.Actor, p policy.Probe) (jackline.Intent, error) {
+	return jackline.Intent{
+		Actor: who, Tool: web.Reader(), Effect: jackline.Network, Labels: who.Session.Labels,
+		Touches: []jackline.Touch{web.Touch(a.guard, p.URL)},
+	}, nil
 }
 
 // callIntent is what a model's call would be judged by.
