@@ -76,7 +76,7 @@ func (d Deps) agent() string {
 func touch(address string) jackline.Touch {
 	t := jackline.Touch{Effect: jackline.Network, Kind: "host"}
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" {
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		t.Name, t.Refused = short(address, 60), "This is no address of a service."
 		return t
 	}

@@ -43,7 +43,11 @@ func (d Deps) providers() []provider {
 			return k.find(d, ctx, question{service: k.name, url: at, header: map[string]string{"": key}, key: k.env}, w)
 		}})
 	}
-	if at := strings.TrimRight(strings.TrimSpace(d.env("JACKLINE_SEARXNG_URL")), "/"); at != "" {
+	if at := strings.TrimRight(strings.TrimSpace(d.env("JACKLINE_SEARXNG_URL")), "/"); at != "" && touch(at).Refused != "" {
+		all = append(all, provider{name: "SearXNG", find: func(context.Context, want) ([]hit, error) {
+			return nil, jackline.E("web.searxng", jackline.Invalid, nil, "JACKLINE_SEARXNG_URL holds no web address: write it as http://127.0.0.1:8888.")
+		}})
+	} else if at != "" {
 		all = append(all, provider{"SearXNG", at, func(ctx context.Context, w want) ([]hit, error) { return d.searxng(ctx, at, w) }})
 	}
 	at := d.origin(atDuck)

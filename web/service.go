@@ -155,7 +155,12 @@ func plain(s string, most int) string {
 		b.WriteByte('<')
 		s = s[1:]
 	}
-	text := strings.Map(func(r rune) rune {
+	return short(html.UnescapeString(b.String()), most)
+}
+
+// short makes one line of a text, of at most n characters, without what cannot be seen.
+func short(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -163,12 +168,7 @@ func plain(s string, most int) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(html.UnescapeString(b.String()), ""))
-	return short(text, most)
-}
-
-// short cuts a text to one line of at most n characters.
-func short(s string, n int) string {
+	}, strings.ToValidUTF8(s, ""))
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -49,7 +49,9 @@ func search(d Deps) tool.Tool {
 		Touches: func(tool.In, args) ([]jackline.Touch, error) {
 			var all []jackline.Touch
 			for _, p := range d.providers() {
-				all = append(all, touch(p.origin))
+				if p.origin != "" {
+					all = append(all, touch(p.origin))
+				}
 			}
 			return all, nil
 		},
@@ -101,7 +103,7 @@ type hit struct{ title, url, text, date string }
 // A provider is a search service.
 type provider struct {
 	name   string
-	origin string
+	origin string // "" where it has no address that can be used; find says so
 	find   func(context.Context, want) ([]hit, error)
 }
 

@@ -55,8 +55,13 @@ type Document struct {
 }
 
 // Text reads a file. The error is one of this package's, or ctx's.
-func Text(ctx context.Context, data []byte, o Options) (doc Document, err error) {
-	f := &file{ctx: ctx, data: data, purse: maxWork, room: maxDecoded, known: map[int]place{}, cache: map[int]any{}, unpacked: map[int][]byte{}}
+func Text(ctx context.Context, data []byte, o Options) (Document, error) {
+	return read(ctx, data, o, maxWork)
+}
+
+// read is Text with a purse.
+func read(ctx context.Context, data []byte, o Options, purse int) (doc Document, err error) {
+	f := &file{ctx: ctx, data: data, purse: purse, room: maxDecoded, known: map[int]place{}, cache: map[int]any{}, unpacked: map[int][]byte{}}
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
