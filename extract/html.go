@@ -54,6 +54,7 @@ func readHTML(ctx context.Context, doc *Document, text string, from *url.URL) er
 	part := body
 	if weight <= maxWeight {
 		part = main(doc, root, body, from)
+		strip(part, func(n *html.Node) bool { return n.DataAtom == atom.Img || n.Data == "img" }) // of those that load late
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -168,13 +169,14 @@ func clean(root *html.Node, from *url.URL) (elements, weight int) {
 			from = u
 		}
 	}
+	seen := map[string]bool{}
 	var walk func(n *html.Node, depth int) // the parser bounds the depth
 	walk = func(n *html.Node, depth int) {
 		if n.Type == html.ElementNode {
 			elements, weight = elements+1, weight+depth
 			switch n.DataAtom {
 			case atom.A:
-				link(n, from)
+				link(n, from, seen)
 			case atom.Img:
 				alt := strings.TrimSpace(attr(n, "alt"))
 				n.Type, n.Data, n.DataAtom, n.Attr = html.TextNode, alt, 0, nil
@@ -207,8 +209,9 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-// link shortens an address, or makes plain text of a link that leads nowhere a model could go.
-func link(n *html.Node, from *url.URL) {
+// link shortens an address, or makes plain text of a link that leads nowhere a model could go, or where another one led
+// before.
+func link(n *html.Node, from *url.URL, seen map[string]bool) {
 	href := strings.TrimSpace(attr(n, "href"))
 	n.Attr = nil
 	if href == "" || strings.HasPrefix(href, "#") {
@@ -234,7 +237,8 @@ func link(n *html.Node, from *url.URL) {
 		}
 		u.RawQuery = strings.Join(keep, "&")
 	}
-	if s := u.String(); len(s) <= maxLink {
+	if s := u.String(); len(s) <= maxLink && !seen[s] {
+		seen[s] = true
 		n.Attr = []html.Attribute{{Key: "href", Val: s}}
 		return
 	}
