@@ -306,9 +306,13 @@ func (g *Guard) control(open bool) func(context.Context, string, string, syscall
 	}
 }
 
-// system asks the machine's resolver. The name is rooted, so that no search list can make another one of it.
-func system(ctx context.Context, host string) ([]netip.Addr, error) {
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
+// system asks the machine's resolver. A name of the public web is rooted, so that no search list can make another one of it;
+// one of the local network, which the owner opened, is for that list and the hosts file.
+func system(ctx context.Context, name string) ([]netip.Addr, error) {
+	if !local(host{name: name}) {
+		name += "."
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	for k := range found {
 		found[k] = found[k].Unmap() // how the resolver writes the four bytes is its own affair
 	}

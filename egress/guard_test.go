@@ -121,6 +121,14 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// The machine's own resolver knows the names that an owner opens.
+func TestSystem(t *testing.T) {
+	found, err := system(t.Context(), "localhost")
+	if err != nil || len(found) == 0 || !found[0].IsLoopback() {
+		t.Errorf("%v %v", found, err)
+	}
+}
+
 // The hook judges what the kernel is given, whatever was checked before.
 func TestControl(t *testing.T) {
 	g := strict(t)
