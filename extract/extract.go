@@ -31,6 +31,8 @@ const (
 	MaxChars = 500_000
 	// MaxPages bounds the pages of a PDF that are read at a time.
 	MaxPages = 400
+	// maxHTML bounds a page: taken apart it is thirty times as large in memory.
+	maxHTML = 6 << 20
 	// maxTime bounds the work on one document, where the context allows more.
 	maxTime = 20 * time.Second
 )
@@ -118,6 +120,10 @@ func readText(ctx context.Context, data []byte, o Options) (Document, error) {
 	switch trimmed := strings.TrimSpace(text); {
 	case isHTML(trimmed):
 		doc.Kind = HTML
+		if len(text) > maxHTML {
+			text = text[:maxHTML]
+			doc.Notice = fmt.Sprintf("Only the first %s of the page were read.", size(maxHTML))
+		}
 		if err := readHTML(ctx, &doc, text, o.Base); err != nil {
 			return doc, err
 		}

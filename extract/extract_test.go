@@ -129,6 +129,13 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+func TestLongPage(t *testing.T) {
+	d, err := Read(t.Context(), []byte("<html><p>"+strings.Repeat("some words of a long page ", maxHTML/20)), Options{})
+	if err != nil || !strings.Contains(d.Notice, "6 MB of the page") || !strings.Contains(d.Notice, "500000 of") {
+		t.Errorf("%q %v", d.Notice, err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ data, say string }{
 		"zip": {"PK\x03\x04\x14\x00", "archive (zip)"}, "word": {"PK\x03\x04....word/document.xml", "office"}, "gzip": {"\x1f\x8b\x08\x00", "archive (gzip)"},
