@@ -1,7 +1,7 @@
 // Package extract makes text for a model out of bytes: of a page that was fetched, or a file that was attached.
 //
 // What the bytes are is decided by the bytes. A type that somebody declared is a hint for the charset and no more. HTML becomes
-// Markdown of its main part, PDF the text of its pages, and text, Markdown, JSON and source stay as they are. Archives,
+// Markdown of its main part, a feed a list of its entries, PDF the text of its pages, and text, Markdown, JSON and source stay as they are. Archives,
 // pictures and programs are refused in words.
 //
 // The bytes may be hostile. Sizes, nesting and work are bounded, what the libraries behind it panic about is caught, and the
@@ -52,6 +52,7 @@ type Kind string
 const (
 	HTML Kind = "html"
 	PDF  Kind = "pdf"
+	Feed Kind = "feed" // RSS or Atom
 	JSON Kind = "json"
 	Text Kind = "text" // Markdown, source and everything else that is read as it stands
 )
@@ -62,7 +63,7 @@ type Document struct {
 	Charset string // from which the text was decoded, as IANA names it; "" for PDF
 	Title   string
 	Date    string // when the document says that it was published or changed, as 2006-01-02; "" where it does not
-	Text    string // Markdown for HTML, else plain text; valid UTF-8 without control characters
+	Text    string // Markdown for HTML and feeds, else plain text; valid UTF-8 without control characters
 	Pages   int    // that a PDF has
 	Notice  string // what of the document is not in Text, in a sentence; "" where nothing is missing
 }
@@ -130,6 +131,12 @@ func readText(ctx context.Context, data []byte, o Options) (Document, error) {
 		if strings.TrimSpace(doc.Text) == "" {
 			return doc, jackline.E("extract.Read", jackline.Unprocessed, nil,
 				"The page has no text to read. It may be made by scripts, which are not run here.")
+		}
+	case strings.HasPrefix(trimmed, "<") && isFeed(trimmed):
+		doc.Kind = Feed
+		readFeed(&doc, trimmed, o.Base)
+		if doc.Text == "" {
+			return doc, jackline.E("extract.Read", jackline.Unprocessed, nil, "The feed has no entries.")
 		}
 	case isJSON(trimmed):
 		doc.Kind, doc.Text = JSON, text

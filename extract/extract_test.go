@@ -110,7 +110,7 @@ func TestCharsets(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]Kind{
-		"# Title\n\n- a\n- b": Text, `{"a": [1, 2]}`: JSON, `{"a": `: Text, "[not json]": Text, "<?xml version='1.0'?><rss/>": Text, "<T extends X> is generic": Text,
+		"# Title\n\n- a\n- b": Text, `{"a": [1, 2]}`: JSON, `{"a": `: Text, "[not json]": Text, "<?xml version='1.0'?><svg>x</svg>": Text, "<T extends X> is generic": Text,
 		"<?xml version='1.0'?>\n<!-- c -->\n<!DOCTYPE html PUBLIC 'x'><html><p>hi there": HTML, "  \n<!-- x --><HTML><p>hi": HTML, "BMW makes cars": Text, "MZ is text": Text,
 		"<div>hello</div>": HTML, "package main\n\nfunc main() {}\n": Text,
 	} {
@@ -126,6 +126,34 @@ func TestPlain(t *testing.T) {
 	d, err = Read(t.Context(), bytes.Repeat([]byte("12345678\n"), MaxBytes/9+10), Options{})
 	if err != nil || len(d.Text) != MaxChars || !strings.Contains(d.Notice, "500000 of") || !strings.Contains(d.Notice, "20 MB") {
 		t.Errorf("%d %q %v", len(d.Text), d.Notice, err)
+	}
+}
+
+func TestFeeds(t *testing.T) {
+	from, err := url.Parse("https://news.example/feed.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rss := `<?xml version="1.0" encoding="iso-8859-1"?><rss version="2.0"><channel><title>News</title><link>https://news.example</link><lastBuildDate>Mon, 30 Nov 2026 10:00:00 GMT</lastBuildDate>
+<item><title>High [tide]</title><link>/a?x=1&amp;y=2</link><pubDate>Mon, 30 Nov 2026 09:00:00 GMT</pubDate><description><![CDATA[<p>The <b>water</b> rises<script>x()</script></p>]]></description></item>
+<item><title>Low tide</title><link>javascript:x</link></item><item><guid>z</guid></item></channel></rss>`
+	d, err := Read(t.Context(), []byte(rss), Options{Base: from})
+	want := "- [High (tide)](https://news.example/a?x=1&y=2) (Mon, 30 Nov 2026 09:00:00 GMT)\n  The water rises\n- Low tide\n- Without a title"
+	if err != nil || d.Kind != Feed || d.Title != "News" || d.Date != "2026-11-30" || d.Text != want {
+		t.Errorf("%+v %v", d, err)
+	}
+	atom := `<feed xmlns="http://www.w3.org/2005/Atom"><title>Blog</title><updated>2026-11-29T00:00:00Z</updated><entry><title type="html">One &amp;amp; two</title>
+<link rel="alternate" href="https://blog.example/1"/><updated>2026-11-28T00:00:00Z</updated><content type="xhtml"><div>Deep <i>text</i></div></content></entry></feed>`
+	d, err = Read(t.Context(), []byte(atom), Options{})
+	if err != nil || d.Text != "- [One & two](https://blog.example/1) (2026-11-28T00:00:00Z)\n  Deep text" || d.Date != "2026-11-29" {
+		t.Errorf("%+v %v", d, err)
+	}
+	d, err = Read(t.Context(), []byte("<rss><channel>"+strings.Repeat("<item><title>x</title>", 500_000)), Options{})
+	if err != nil || strings.Count(d.Text, "\n") != maxItems-1 || !strings.Contains(d.Notice, "first 100 entries") {
+		t.Errorf("%q %v", d.Notice, err)
+	}
+	if _, err := Read(t.Context(), []byte("<rss></rss>"), Options{}); !strings.Contains(jackline.Say(err), "no entries") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -222,7 +250,7 @@ func TestHostilePages(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{article, "hello", `{"a":1}`, "<table><td colspan=3>x", "<?xml?><html><base href=//x><a href=y>z", "\xff\xfea\x00", "%PDF-1.4 1 0 obj<</Pages 1 0 R>>"} {
+	for _, s := range []string{article, "hello", `{"a":1}`, "<table><td colspan=3>x", "<?xml?><html><base href=//x><a href=y>z", "\xff\xfea\x00", "%PDF-1.4 1 0 obj<</Pages 1 0 R>>", "<rss><item><title>a</title><link>b</link></item></rss>"} {
 		f.Add([]byte(s), "text/html; charset=utf-8")
 	}
 	from, err := url.Parse("https://example.org/a/b")
