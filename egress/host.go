@@ -160,15 +160,21 @@ func invisible(r rune) bool {
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point)
 }
 
+// A script is a way of writing.
+type script struct {
+	name    string
+	letters *unicode.RangeTable
+}
+
 // recommended are the scripts that are in everyday use (UAX 31, table 5). Names in others are not registered to be read.
-var recommended = map[string]*unicode.RangeTable{
-	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali, "Bopomofo": unicode.Bopomofo,
-	"Cyrillic": unicode.Cyrillic, "Devanagari": unicode.Devanagari, "Ethiopic": unicode.Ethiopic, "Georgian": unicode.Georgian,
-	"Greek": unicode.Greek, "Gujarati": unicode.Gujarati, "Gurmukhi": unicode.Gurmukhi, "Han": unicode.Han, "Hangul": unicode.Hangul,
-	"Hebrew": unicode.Hebrew, "Hiragana": unicode.Hiragana, "Kannada": unicode.Kannada, "Katakana": unicode.Katakana,
-	"Khmer": unicode.Khmer, "Lao": unicode.Lao, "Latin": unicode.Latin, "Malayalam": unicode.Malayalam,
-	"Myanmar": unicode.Myanmar, "Oriya": unicode.Oriya, "Sinhala": unicode.Sinhala, "Tamil": unicode.Tamil,
-	"Telugu": unicode.Telugu, "Thaana": unicode.Thaana, "Thai": unicode.Thai, "Tibetan": unicode.Tibetan,
+var recommended = []script{
+	{"Arabic", unicode.Arabic}, {"Armenian", unicode.Armenian}, {"Bengali", unicode.Bengali}, {"Bopomofo", unicode.Bopomofo},
+	{"Cyrillic", unicode.Cyrillic}, {"Devanagari", unicode.Devanagari}, {"Ethiopic", unicode.Ethiopic}, {"Georgian", unicode.Georgian},
+	{"Greek", unicode.Greek}, {"Gujarati", unicode.Gujarati}, {"Gurmukhi", unicode.Gurmukhi}, {"Han", unicode.Han}, {"Hangul", unicode.Hangul},
+	{"Hebrew", unicode.Hebrew}, {"Hiragana", unicode.Hiragana}, {"Kannada", unicode.Kannada}, {"Katakana", unicode.Katakana},
+	{"Khmer", unicode.Khmer}, {"Lao", unicode.Lao}, {"Latin", unicode.Latin}, {"Malayalam", unicode.Malayalam},
+	{"Myanmar", unicode.Myanmar}, {"Oriya", unicode.Oriya}, {"Sinhala", unicode.Sinhala}, {"Tamil", unicode.Tamil},
+	{"Telugu", unicode.Telugu}, {"Thaana", unicode.Thaana}, {"Thai", unicode.Thai}, {"Tibetan", unicode.Tibetan},
 }
 
 // together are the only mixtures of scripts in a highly restrictive name (UTS 39, section 5.2).
@@ -235,9 +241,9 @@ func restrictive(label string) bool {
 
 // scriptOf is the script of a letter, or "" where it is not a recommended one.
 func scriptOf(r rune) string {
-	for name, table := range recommended {
-		if unicode.Is(table, r) {
-			return name
+	for _, s := range recommended {
+		if unicode.Is(s.letters, r) {
+			return s.name
 		}
 	}
 	return ""
