@@ -7,6 +7,7 @@ GO       ?= go
 RUN_ARGS ?= web
 FUZZTIME ?= 60s
 BENCH    ?= .
+SYSTEMS  ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS      := -s -w -X main.version=$(VERSION)
@@ -91,8 +92,8 @@ bench: ## benchmarks; BENCH=pattern
 	@scripts/need go
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-cross: ## build and vet for the systems that nobody tests on
-	@scripts/cross windows/amd64 darwin/arm64 linux/arm64
+cross: ## build and vet for every system, programs in bin/cross
+	@LDFLAGS='$(LDFLAGS)' scripts/cross $(SYSTEMS)
 
 generate: ## write the files that are made from code
 	@scripts/need go
