@@ -7,6 +7,8 @@ GO       ?= go
 RUN_ARGS ?= web
 FUZZTIME ?= 60s
 BENCH    ?= .
+PREFIX   ?= $(HOME)/.local
+SYSTEMS  ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS      := -s -w -X main.version=$(VERSION)
@@ -15,7 +17,7 @@ LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 export GO
 
-.PHONY: help run build test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench cross \
+.PHONY: help run build install uninstall test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench cross \
 	generate generated ui ui-current clean
 
 help: ## list what make can do
@@ -23,7 +25,7 @@ help: ## list what make can do
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo 'Settings: RUN_ARGS="$(RUN_ARGS)" FUZZTIME=$(FUZZTIME) BENCH=$(BENCH) VULNDB=folder CHROMIUM=program INSTALL=no'
+	@echo 'Settings: RUN_ARGS="$(RUN_ARGS)" FUZZTIME=$(FUZZTIME) BENCH=$(BENCH) PREFIX=$(PREFIX) VULNDB=folder CHROMIUM=program INSTALL=no'
 
 run: build ## build and start Jackline, page on 127.0.0.1:7717
 	@./bin/jackline $(RUN_ARGS)
@@ -34,6 +36,12 @@ build: ## build bin/jackline: one static file
 	@echo 'building bin/jackline $(VERSION); the first time, what it needs is fetched and compiled, line by line:'
 	@CGO_ENABLED=0 $(GO) build -v -trimpath -ldflags '$(LDFLAGS)' -o bin/jackline ./cmd/jackline
 	@echo 'built bin/jackline'
+
+install: build ## install program, manual and completion into PREFIX
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install
+
+uninstall: ## remove what make install put there
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install remove
 
 test: test-go test-ui test-browser ## all tests: Go with the race detector, the page, a real browser
 	@echo 'all tests passed'
@@ -91,8 +99,8 @@ bench: ## benchmarks; BENCH=pattern
 	@scripts/need go
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-cross: ## build and vet for the systems that nobody tests on
-	@scripts/cross windows/amd64 darwin/arm64 linux/arm64
+cross: ## build and vet for every system, programs in bin/cross
+	@LDFLAGS='$(LDFLAGS)' scripts/cross $(SYSTEMS)
 
 generate: ## write the files that are made from code
 	@scripts/need go

@@ -7,8 +7,8 @@
 // # Who may call
 //
 // Every request passes one guard before anything is read or looked up: the host must be one of the server's exact
-// names, an origin must be its own, and the bearer token must be there, except for the page's own files, the login
-// and the health check. There are no CORS headers and no cookies, so another site's page can neither ask nor read.
+// names, an origin must be its own, and the bearer token must be there, except for the page's own files, the map of the
+// API for programs (/llms.txt), the login and the health check. There are no CORS headers and no cookies, so another site's page can neither ask nor read.
 //
 // # What a client sees
 //

@@ -142,6 +142,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch mux := s.mux(groupOf(r.URL.Path)); {
 	case r.URL.Path == pathOpenAPI && r.Method == http.MethodGet:
 		s.serveSpec(w, r)
+	case r.URL.Path == pathMap && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		s.serveMap(w, r)
 	case mux != nil:
 		mux.ServeHTTP(w, r)
 	default:

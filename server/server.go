@@ -88,6 +88,8 @@ type Server struct {
 	codes   *guard.Codes
 	logins  *guard.Limiter
 
+	overview func() []byte // the map of the API for programs that read text, as well
+
 	lasts    lasts
 	settings sync.Mutex // one change of settings at a time
 	approved sync.Map   // the approvals whose calls a person's requests are running: one at a time
@@ -99,6 +101,7 @@ const (
 	pathHealth  = "/healthz"
 	pathLogin   = "/api/login"
 	pathOpenAPI = "/openapi.json"
+	pathMap     = "/llms.txt"
 )
 
 // minToken is the length of a token below which something is wrong with whoever made it: 256 bits in base64.
@@ -121,6 +124,7 @@ func New(c Config) (*Server, error) {
 		codes: guard.NewCodes(), logins: guard.NewLimiter(guard.MaxFailures),
 	}
 	s.spec = sync.OnceValues(s.document)
+	s.overview = sync.OnceValue(func() []byte { return overviewOf(s.everyRoute()) })
 	s.handler = s.catch(guard.New(guard.Config{
 		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: http.HandlerFunc(s.serve),
 		Refuse: func(w http.ResponseWriter, why guard.Refusal) { newProblem(why.Status, why.Title, why.Detail).write(w) },
@@ -255,14 +259,19 @@ func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(spec)
 }
 
-// document writes the OpenAPI document.
-func (s *Server) document() ([]byte, error) {
+// everyRoute describes the routes of all groups.
+func (s *Server) everyRoute() *huma.OpenAPI {
 	all := s.router(http.NewServeMux())
 	groups := s.routes()
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		groups[name](all)
 	}
-	doc := all.api.OpenAPI()
+	return all.api.OpenAPI()
+}
+
+// document writes the OpenAPI document.
+func (s *Server) document() ([]byte, error) {
+	doc := s.everyRoute()
 	// What huma would say about its own errors: ours are problems.
 	delete(doc.Components.Schemas.Map(), "ErrorModel")
 	delete(doc.Components.Schemas.Map(), "ErrorDetail")

@@ -163,7 +163,7 @@ func (m *Main) root() *cobra.Command {
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(),
-		m.sessionsCmd(), m.approveCmd(), m.configCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
 

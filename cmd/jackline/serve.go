@@ -83,7 +83,8 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	if err := a.turns.Resume(ctx, l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	withdraw, err := client.Announce(conf.Places.Data, l.Addr().String())
+	// Where it listens at all addresses, that one by which this machine's own commands may call it.
+	withdraw, err := client.Announce(conf.Places.Data, display(l.Addr()))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
