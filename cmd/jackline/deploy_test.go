@@ -40,7 +40,7 @@ func told(t *testing.T) map[string]string {
 
 // TestToldSettings holds every variable and every key that is named anywhere to the settings that there are.
 func TestToldSettings(t *testing.T) {
-	variables := map[string]bool{"JACKLINE_HOME": true, "JACKLINE_TOKEN": true}
+	variables := spoken(t)
 	// What the web tools ask the environment for; their tests set these.
 	for _, name := range []string{"BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY", "SEARXNG_URL"} {
 		variables["JACKLINE_"+name] = true
@@ -91,6 +91,33 @@ func TestToldSettings(t *testing.T) {
 	if found < 50 {
 		t.Errorf("only %d names were found: is the search right?", found)
 	}
+}
+
+// spoken are the variables that are no settings and that the program reads by their names: places, tokens, keys.
+func spoken(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	literal := regexp.MustCompile(`"(JACKLINE_[A-Z_]*[A-Z])"`)
+	root := os.DirFS(filepath.Join("..", ".."))
+	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case path.Ext(p) != ".go" || strings.HasSuffix(p, "_test.go"):
+			return nil
+		}
+		b, err := fs.ReadFile(root, p)
+		for _, m := range literal.FindAllSubmatch(b, -1) {
+			names[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil || !names["JACKLINE_HOME"] {
+		t.Fatal(err, names)
+	}
+	return names
 }
 
 // TestToldCommands holds every command that a document shows to the commands and flags that there are.
