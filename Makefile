@@ -17,7 +17,7 @@ LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 export GO
 
-.PHONY: help run build install uninstall test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench cross \
+.PHONY: help run build install uninstall test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench performance cross \
 	generate generated ui ui-current clean
 
 help: ## list what make can do
@@ -98,6 +98,10 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## benchmarks; BENCH=pattern
 	@scripts/need go
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+performance: ## measure the real program beside a bare loop, and write docs/performance.md
+	@scripts/need go
+	@$(GO) run ./bench
 
 cross: ## build and vet for every system, programs in bin/cross
 	@LDFLAGS='$(LDFLAGS)' scripts/cross $(SYSTEMS)

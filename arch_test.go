@@ -90,6 +90,10 @@ var ours = law{
 		"server/guard":         1,
 		"server/runs/runstest": 5,
 
+		// It measures the program from outside, beside a bare loop.
+		"bench":       1,
+		"bench/floor": 0,
+
 		// Where all of it is plugged together.
 		"cmd/jackline":          6,
 		"cmd/jackline/engines":  4, // over the models and the loop
@@ -143,6 +147,7 @@ var ours = law{
 		"sandbox":               "the thread that is locked while it is confined",
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
+		"bench":                 "the scripted model, waited for",
 		"cmd/jackline":          "signals, and the server inside the process",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",
 	},
@@ -151,6 +156,7 @@ var ours = law{
 		"job":          "runs commands that outlive a call",
 		"sandbox":      "starts itself again, confined",
 		"cmd/jackline": "opens the browser",
+		"bench":        "builds and runs the programs that it measures",
 	},
 
 	inits: map[string]string{
