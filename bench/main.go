@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func measure(ctx context.Context, runs int, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmpErr(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{dir: dir, program: filepath.Join(dir, "jackline"), floor: filepath.Join(dir, "floor"), work: filepath.Join(dir, "workspace"), home: filepath.Join(dir, "home")}
 	for program, pkg := range map[string]string{b.program: "./cmd/jackline", b.floor: "./bench/floor"} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, pkg)
@@ -72,7 +73,7 @@ func measure(ctx context.Context, runs int, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer b.model.close()
+	defer func() { err = errors.Join(err, b.model.close()) }()
 
 	var r results
 	for range runs {
@@ -112,13 +113,6 @@ func measure(ctx context.Context, runs int, out string) (err error) {
 		return err
 	}
 	return os.WriteFile(out, []byte(page), 0o600)
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 type bench struct {
@@ -246,9 +240,12 @@ func newScripted() (*scripted, error) {
 	return s, nil
 }
 
-func (s *scripted) close() {
-	_ = s.server.Close()
-	_ = <-s.ended // it says that it was closed
+func (s *scripted) close() error {
+	err := s.server.Close()
+	if why := <-s.ended; !errors.Is(why, http.ErrServerClosed) {
+		err = errors.Join(err, why)
+	}
+	return err
 }
 
 // play begins a script of so many steps.

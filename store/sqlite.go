@@ -66,6 +66,7 @@ func dsn(path string, writer bool) string {
 	add := func(pragma string) { q.Add("_pragma", pragma) }
 	add("busy_timeout(" + strconv.Itoa(busyMS) + ")")
 	add("foreign_keys(1)")
+	add("temp_store(2)") // what a statement puts aside stays in memory, and out of the folder for everybody's scratch files
 	if writer {
 		add("journal_mode(WAL)")
 		add("synchronous(NORMAL)")
