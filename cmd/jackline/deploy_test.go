@@ -41,10 +41,6 @@ func told(t *testing.T) map[string]string {
 // TestToldSettings holds every variable and every key that is named anywhere to the settings that there are.
 func TestToldSettings(t *testing.T) {
 	variables := spoken(t)
-	// What the web tools ask the environment for; their tests set these.
-	for _, name := range []string{"BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY", "SEARXNG_URL"} {
-		variables["JACKLINE_"+name] = true
-	}
 	paths := map[string]bool{}
 	groups := map[string]bool{}
 	for _, k := range settings.Keys() {
