@@ -33,11 +33,17 @@ type piece struct {
 	sync  bool   // the transaction that it is in must survive a power cut
 	err   error
 
-	session jackline.SessionID // whose record it is, or ""
-	soon    bool               // nobody waits for it
+	whose thread // whose record it is; none is nobody's
+	soon  bool   // nobody waits for it
 
 	state atomic.Int32 // waiting, then taken by the writer or left by its caller
 	done  chan error
+}
+
+// A thread is what goes on one record after the other: a turn of a session, or with "" what others do to the session.
+type thread struct {
+	session jackline.SessionID
+	turn    jackline.TurnID
 }
 
 const (
@@ -162,8 +168,9 @@ type writer struct {
 	seq   int64 // the newest of the store-wide sequence; 0 is not known
 	heads map[jackline.SessionID]head
 
-	// broken are the sessions of which a record was lost that nobody waited for, until somebody hears of it.
-	broken map[jackline.SessionID]error
+	// broken are the threads of which a record was lost that nobody waited for, until the thread itself hears of it: a person who
+	// renames the chat meanwhile must not take the news away from the turn that relies on the record.
+	broken map[thread]error
 }
 
 // A head is what the writer knows of a session: where its log and its history end.
@@ -321,9 +328,9 @@ func (w *writer) write(batch []*piece) {
 		switch {
 		case p.err == nil:
 		case p.soon:
-			w.broken[p.session] = p.err
-		case p.session != "":
-			delete(w.broken, p.session) // this caller has heard of it
+			w.broken[p.whose] = p.err
+		case p.whose != thread{}:
+			delete(w.broken, p.whose) // this caller has heard of it
 		}
 		p.done <- fault(p.op, p.err)
 	}
@@ -382,7 +389,7 @@ func (w *writer) runAll(live []*piece) error {
 		}
 		if p.err = p.run(w); p.err != nil {
 			if p.soon {
-				w.broken[p.session] = p.err // what follows it may be in this batch
+				w.broken[p.whose] = p.err // what follows it may be in this batch
 			}
 			if _, err := w.exec(sqlUndo); err != nil {
 				return p.err // the error has ended the transaction
