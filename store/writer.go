@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -381,13 +383,13 @@ func claim(batch []*piece) []*piece {
 // transaction is lost.
 func (w *writer) runAll(live []*piece) error {
 	if len(live) == 1 {
-		return live[0].run(w) // alone, it needs no savepoint: the transaction is one
+		return w.run(live[0]) // alone, it needs no savepoint: the transaction is one
 	}
 	for _, p := range live {
 		if _, err := w.exec(sqlSave); err != nil {
 			return err
 		}
-		if p.err = p.run(w); p.err != nil {
+		if p.err = w.run(p); p.err != nil {
 			if p.soon {
 				w.broken[p.whose] = p.err // what follows it may be in this batch
 			}
@@ -400,6 +402,17 @@ func (w *writer) runAll(live []*piece) error {
 		}
 	}
 	return nil
+}
+
+// run runs a piece. A panic in it is that piece's failure: the writer may be held by a caller above whom somebody recovers, and
+// would be held for ever.
+func (w *writer) run(p *piece) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = jackline.E(p.op, jackline.Internal, fmt.Errorf("panic: %v\n%s", v, debug.Stack()), "Jackline's database failed; its log says how.")
+		}
+	}()
+	return p.run(w)
 }
 
 // stmt prepares a statement once.

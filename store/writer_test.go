@@ -480,3 +480,24 @@ func TestLossIsHeardByItsTurn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPanicOfAPiece lets a piece break down, alone and among others. It fails, and the writer writes on.
+func TestPanicOfAPiece(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	ctx, s := t.Context(), newSession(t, d, me).ID
+	for range 2 {
+		if err := d.update(ctx, "test", func(*writer) error { panic("oh") }); jackline.KindOf(err) != jackline.Internal {
+			t.Fatalf("the piece: %v", err)
+		}
+		ev := jackline.NewEvent(s, "", jackline.Text{Text: "after"})
+		if _, err := d.Append(ctx, me, jackline.Record{Session: s, Soon: true, Events: []jackline.Event{ev}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Append(ctx, me, jackline.Record{Session: s, Events: []jackline.Event{jackline.NewEvent(s, "", jackline.Text{})}}); err != nil {
+		t.Fatal(err)
+	}
+	if evs, err := d.Events(ctx, me, s, 0, 0); err != nil || len(evs) != 3 {
+		t.Errorf("%d events, %v", len(evs), err)
+	}
+}
