@@ -413,6 +413,6 @@ type Record struct {
 	Sync bool
 
 	// Soon lets Append return before the record is written: for what may be done again after a crash, such as the outcome of
-	// a read. It is written before any later record, and a later record of the session fails if it could not be.
+	// a read. It is written before any later record, and the next record of its turn fails if it could not be.
 	Soon bool
 }

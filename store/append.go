@@ -23,14 +23,15 @@ import (
 //
 // Where Append gives the context's error, nothing was written.
 //
-// With Soon the record is written in the order of the calls, but Append does not wait for it and gives no events. If it cannot be written, the next record of the session is not written either and gets the error.
+// With Soon the record is written in the order of the calls, but Append does not wait for it and gives no events. If it
+// cannot be written, no record of the same turn is written either until one that is waited for has got the error.
 func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Record) ([]jackline.Event, error) {
 	const op = "store.Append"
 	r, err := d.encode(op, owner, rec)
 	if err != nil {
 		return nil, err
 	}
-	p := &piece{op: op, run: r.write, sync: rec.Sync, session: rec.Session, soon: rec.Soon}
+	p := &piece{op: op, run: r.write, sync: rec.Sync, whose: r.whose, soon: rec.Soon}
 	if len(r.events) > 0 {
 		p.after = func() { d.hub.grew(owner, rec.Session, r.events) }
 	}
@@ -46,6 +47,7 @@ type record struct {
 	op      string
 	owner   jackline.Owner
 	session jackline.SessionID
+	whose   thread
 	now     int64
 	events  []jackline.Event
 
@@ -66,7 +68,7 @@ type record struct {
 
 func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*record, error) {
 	r := &record{
-		db: d, op: op, owner: owner, session: rec.Session, now: time.Now().UnixNano(),
+		db: d, op: op, owner: owner, session: rec.Session, whose: whose(rec), now: time.Now().UnixNano(),
 		events: slices.Clone(rec.Events),
 		title:  rec.Title, mode: rec.Mode, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
@@ -92,6 +94,22 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 		}
 	}
 	return r, r.encodeRows(rec)
+}
+
+// whose is the turn that a record speaks of, as its rows or else its events say.
+func whose(rec jackline.Record) thread {
+	th := thread{session: rec.Session}
+	switch {
+	case rec.Turn != nil:
+		th.turn = rec.Turn.ID
+	case len(rec.Calls) > 0:
+		th.turn = rec.Calls[0].Turn
+	case len(rec.Approvals) > 0:
+		th.turn = rec.Approvals[0].Turn
+	case len(rec.Events) > 0:
+		th.turn = rec.Events[0].Turn
+	}
+	return th
 }
 
 func (r *record) encodeRows(rec jackline.Record) error {
@@ -157,7 +175,7 @@ const touchEvery = time.Second
 
 // write runs within the writer's transaction.
 func (r *record) write(w *writer) error {
-	if err := w.broken[r.session]; err != nil {
+	if err := w.broken[r.whose]; err != nil {
 		return err
 	}
 	h, err := w.head(r.op, r.owner, r.session)

@@ -114,7 +114,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	// The writer outlives the call that opened the store: it ends with Close.
 	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
 		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},
-		broken: map[jackline.SessionID]error{}, full: make(chan struct{}, 1)}
+		broken: map[thread]error{}, full: make(chan struct{}, 1)}
 	go func() {
 		defer close(d.done)
 		var tidying sync.WaitGroup

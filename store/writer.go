@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -33,11 +35,17 @@ type piece struct {
 	sync  bool   // the transaction that it is in must survive a power cut
 	err   error
 
-	session jackline.SessionID // whose record it is, or ""
-	soon    bool               // nobody waits for it
+	whose thread // whose record it is; none is nobody's
+	soon  bool   // nobody waits for it
 
 	state atomic.Int32 // waiting, then taken by the writer or left by its caller
 	done  chan error
+}
+
+// A thread is what goes on one record after the other: a turn of a session, or with "" what others do to the session.
+type thread struct {
+	session jackline.SessionID
+	turn    jackline.TurnID
 }
 
 const (
@@ -162,8 +170,9 @@ type writer struct {
 	seq   int64 // the newest of the store-wide sequence; 0 is not known
 	heads map[jackline.SessionID]head
 
-	// broken are the sessions of which a record was lost that nobody waited for, until somebody hears of it.
-	broken map[jackline.SessionID]error
+	// broken are the threads of which a record was lost that nobody waited for, until the thread itself hears of it: a person who
+	// renames the chat meanwhile must not take the news away from the turn that relies on the record.
+	broken map[thread]error
 }
 
 // A head is what the writer knows of a session: where its log and its history end.
@@ -321,9 +330,9 @@ func (w *writer) write(batch []*piece) {
 		switch {
 		case p.err == nil:
 		case p.soon:
-			w.broken[p.session] = p.err
-		case p.session != "":
-			delete(w.broken, p.session) // this caller has heard of it
+			w.broken[p.whose] = p.err
+		case p.whose != thread{}:
+			delete(w.broken, p.whose) // this caller has heard of it
 		}
 		p.done <- fault(p.op, p.err)
 	}
@@ -374,15 +383,15 @@ func claim(batch []*piece) []*piece {
 // transaction is lost.
 func (w *writer) runAll(live []*piece) error {
 	if len(live) == 1 {
-		return live[0].run(w) // alone, it needs no savepoint: the transaction is one
+		return w.run(live[0]) // alone, it needs no savepoint: the transaction is one
 	}
 	for _, p := range live {
 		if _, err := w.exec(sqlSave); err != nil {
 			return err
 		}
-		if p.err = p.run(w); p.err != nil {
+		if p.err = w.run(p); p.err != nil {
 			if p.soon {
-				w.broken[p.session] = p.err // what follows it may be in this batch
+				w.broken[p.whose] = p.err // what follows it may be in this batch
 			}
 			if _, err := w.exec(sqlUndo); err != nil {
 				return p.err // the error has ended the transaction
@@ -393,6 +402,17 @@ func (w *writer) runAll(live []*piece) error {
 		}
 	}
 	return nil
+}
+
+// run runs a piece. A panic in it is that piece's failure: the writer may be held by a caller above whom somebody recovers, and
+// would be held for ever.
+func (w *writer) run(p *piece) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = jackline.E(p.op, jackline.Internal, fmt.Errorf("panic: %v\n%s", v, debug.Stack()), "Jackline's database failed; its log says how.")
+		}
+	}()
+	return p.run(w)
 }
 
 // stmt prepares a statement once.

@@ -451,3 +451,53 @@ func TestCheckpoint(t *testing.T) {
 		}
 	})
 }
+
+// TestLossIsHeardByItsTurn loses a record that nobody waits for. What others write to the session meanwhile is theirs: it is
+// written, and the turn whose record it was still hears of it before it does anything else.
+func TestLossIsHeardByItsTurn(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	ctx, s, other := t.Context(), newSession(t, d, me).ID, newSession(t, d, me).ID
+	call := jackline.Call{ID: "c_other", Session: other, Turn: "t_other", State: jackline.CallNew}
+	if _, err := d.Append(ctx, me, jackline.Record{Session: other, Calls: []jackline.Call{call}}); err != nil {
+		t.Fatal(err)
+	}
+	call.Session, call.Turn = s, "t_1" // another session's row: the store will not have it
+	step := jackline.NewEvent(s, "t_1", jackline.Text{Text: "step"})
+	if _, err := d.Append(ctx, me, jackline.Record{Session: s, Soon: true, Calls: []jackline.Call{call}, Events: []jackline.Event{step}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Append(ctx, me, jackline.Record{Session: s, Title: "A person renames it"}); err != nil {
+		t.Errorf("somebody else's record: %v", err)
+	}
+	effect := jackline.Record{Session: s, Sync: true, Calls: []jackline.Call{{ID: "c_effect", Turn: "t_1", State: jackline.CallStarted, Acts: true}}}
+	if _, err := d.Append(ctx, me, effect); jackline.KindOf(err) != jackline.NotFound {
+		t.Errorf("the turn goes on without its step: %v", err)
+	}
+	if evs, err := d.Events(ctx, me, s, 0, 0); err != nil || len(evs) > 0 {
+		t.Errorf("events %v, %v", evs, err)
+	}
+	if _, err := d.Append(ctx, me, effect); err != nil { // it has heard
+		t.Error(err)
+	}
+}
+
+// TestPanicOfAPiece lets a piece break down, alone and among others. It fails, and the writer writes on.
+func TestPanicOfAPiece(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	ctx, s := t.Context(), newSession(t, d, me).ID
+	for range 2 {
+		if err := d.update(ctx, "test", func(*writer) error { panic("oh") }); jackline.KindOf(err) != jackline.Internal {
+			t.Fatalf("the piece: %v", err)
+		}
+		ev := jackline.NewEvent(s, "", jackline.Text{Text: "after"})
+		if _, err := d.Append(ctx, me, jackline.Record{Session: s, Soon: true, Events: []jackline.Event{ev}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Append(ctx, me, jackline.Record{Session: s, Events: []jackline.Event{jackline.NewEvent(s, "", jackline.Text{})}}); err != nil {
+		t.Fatal(err)
+	}
+	if evs, err := d.Events(ctx, me, s, 0, 0); err != nil || len(evs) != 3 {
+		t.Errorf("%d events, %v", len(evs), err)
+	}
+}

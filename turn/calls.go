@@ -62,7 +62,7 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 	if r.collect() {
 		r.describeFound(r.t.Progress.Found)
 		r.t.Progress.Found = nil
-		r.guard(ctx)
+		return false, nil, r.guard(ctx)
 	}
 	return false, nil, nil
 }
@@ -122,7 +122,7 @@ const roundTrips = 8
 
 // guard looks for a loop in the step that has just been settled: the same call with the same result, and no other
 // effect in between. The second is told so, the third ends the turn after one more round without tools.
-func (r *run) guard(ctx context.Context) {
+func (r *run) guard(ctx context.Context) error {
 	step := r.t.Progress.Step
 	if n := r.t.Progress.Dropped; n > 0 {
 		r.t.Progress.Dropped = 0
@@ -151,37 +151,35 @@ func (r *run) guard(ctx context.Context) {
 			}
 		}
 		if ever >= roundTrips {
-			r.trip(ctx, "The model goes in circles: it made the same call again and again, with the same result: "+c.Title+".")
-			return
+			return r.trip(ctx, "The model goes in circles: it made the same call again and again, with the same result: "+c.Title+".")
 		}
 		if same > worst {
 			worst, what = same, c
 		}
 		if c.Outcome == jackline.Errored && c.Cut && c.Acts {
 			if r.t.Progress.CutRetry {
-				r.trip(ctx, "The model's calls kept being cut off before they were whole.")
-				return
+				return r.trip(ctx, "The model's calls kept being cut off before they were whole.")
 			}
 			r.t.Progress.CutRetry = true
 		}
 	}
 	switch {
 	case worst >= 2:
-		r.trip(ctx, "The model made the same call three times and got the same result: "+what.Title+".")
+		return r.trip(ctx, "The model made the same call three times and got the same result: "+what.Title+".")
 	case worst == 1:
 		r.note("You have made exactly this call before, with the same result: " + what.Title + ". Use what you have, or do something else.")
 	}
+	return nil
 }
 
-// trip ends the turn after one last round without tools.
-func (r *run) trip(ctx context.Context, why string) {
+// trip ends the turn after one last round without tools. That its record cannot be written ends it at once: the error may tell that
+// an earlier one was lost that was not waited for.
+func (r *run) trip(ctx context.Context, why string) error {
 	if r.t.Progress.Salvage {
-		return
+		return nil
 	}
 	r.t.Progress.Salvage, r.t.Progress.Guard = true, why
-	if err := r.append(ctx, jackline.Record{Turn: &r.t}, jackline.LoopGuard{Reason: why}); err != nil {
-		r.report(err)
-	}
+	return r.append(ctx, jackline.Record{Turn: &r.t}, jackline.LoopGuard{Reason: why})
 }
 
 func (r *run) finalTool(name string) bool {

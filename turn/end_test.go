@@ -56,3 +56,30 @@ func TestModelGoneWhileWaiting(t *testing.T) {
 		t.Errorf("the call has no result in the history: %+v, %v", items, err)
 	}
 }
+
+// A leaky journal says at a record of a kind that the disk is full, as it does when an earlier one was lost.
+type leaky struct {
+	turn.Journal
+	kind string
+}
+
+func (l leaky) Append(ctx context.Context, o jackline.Owner, r jackline.Record) ([]jackline.Event, error) {
+	for _, e := range r.Events {
+		if e.Type == l.kind {
+			return nil, jackline.E("journal", jackline.Unavailable, nil, "The disk is full.")
+		}
+	}
+	return l.Journal.Append(ctx, o, r)
+}
+
+// The record that says that the model goes in circles is one like any other: if it cannot be written, the turn does not go on as
+// if it had been, since what was lost may be an earlier one.
+func TestGuardCannotBeWritten(t *testing.T) {
+	const look = "--- call list_dir {\"path\": \".\"}\n"
+	b := newBench(t, options{Mode: jackline.ModeAllowReads, Native: true}, "=== 1\n"+look+"=== 2\n"+look+"=== 3\n"+look+"=== 4\nNever said.\n")
+	b.engine.Journal = leaky{b.engine.Journal, jackline.LoopGuard{}.Type()}
+	got, err := b.engine.Run(t.Context(), jackline.Local, b.submit(t, "look around"), turn.Control{})
+	if err != nil || got.Status != jackline.Failed || got.Reason != "The disk is full." {
+		t.Errorf("Run: %s %q %q, %v", got.Status, got.Reason, got.Answer, err)
+	}
+}

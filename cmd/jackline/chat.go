@@ -77,12 +77,13 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		}
 	})
 	defer stopWatch()
+	lines := t.Lines // who follows a turn forgets them once they have ended, and here that is the end
 	for {
 		fmt.Fprint(m.Err, t.Paint("1;34", "> "))
 		var line string
 		var ok bool
 		select {
-		case line, ok = <-t.Lines:
+		case line, ok = <-lines:
 			if !ok {
 				fmt.Fprintln(m.Err)
 				return nil
@@ -102,7 +103,8 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		}
 		id := s.ID
 		running.Store(&id)
-		if err := m.turn(ctx, c, t, s.ID, body); err != nil {
+		quit, err = m.turn(ctx, c, t, s.ID, body)
+		if err != nil {
 			var e *exit
 			if errors.As(context.Cause(ctx), &e) {
 				conn.interrupted()
@@ -111,6 +113,9 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 			fmt.Fprintln(m.Err, terminal.Sentence(err))
 		}
 		running.Store(nil)
+		if quit {
+			return nil
+		}
 	}
 }
 
@@ -142,30 +147,39 @@ func (m *Main) line(ctx context.Context, c *client.Client, s *jackline.Session, 
 		}
 		return nil, false, err
 	}
-	body = map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
+	return prompt(line), false, nil
+}
+
+// prompt is what a line asks for.
+func prompt(line string) map[string]any {
+	body := map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch word {
 	case "/plan":
 		body["plan"], body["prompt"] = true, rest
 	case "/guide":
 		body["guide"], body["prompt"] = true, rest
+	case "/steer":
+		body["when"], body["prompt"] = "steer", rest
 	}
-	return body, false, nil
+	return body
 }
 
-// turn takes one prompt, and those that were queued meanwhile, to their answers.
-func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal, s jackline.SessionID, body map[string]any) error {
+// turn takes one prompt, and those that were queued meanwhile, to their answers. quit says that the person wants to leave then.
+func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal, s jackline.SessionID, body map[string]any) (quit bool, err error) {
 	after, err := c.LastEvent(ctx, s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	tk, err := c.Submit(ctx, s, body)
 	if err != nil {
-		return err
+		return false, err
 	}
 	queue := []jackline.TurnID{tk.Turn.ID}
 	for len(queue) > 0 {
 		w, err := t.Follow(ctx, c, terminal.Following{Session: s, Turn: queue[0], After: after, Typed: func(line string) {
-			more, err := m.typed(ctx, c, s, line)
+			more, leave, err := m.typed(ctx, c, s, line)
+			quit = quit || leave
 			if err != nil {
 				fmt.Fprintln(m.Err, terminal.Sentence(err))
 				return
@@ -175,7 +189,7 @@ func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal,
 			}
 		}})
 		if err != nil {
-			return err
+			return quit, err
 		}
 		after, queue = w.After, queue[1:]
 		fmt.Fprintln(t.Out)
@@ -183,27 +197,33 @@ func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal,
 			fmt.Fprintln(m.Err, t.Paint("33", terminal.Plain(w.End.Reason)))
 		}
 	}
-	return nil
+	return quit, nil
 }
 
-// typed is a line that came while a turn runs. It returns the turn that it queued, if it did.
-func (m *Main) typed(ctx context.Context, c *client.Client, s jackline.SessionID, line string) (jackline.TurnID, error) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	body := map[string]any{"onAsk": "wait", "tz": localZone(), "prompt": line}
+// typed is a line that came while a turn runs. It returns the turn that it queued, if it did, and whether the person wants to leave.
+func (m *Main) typed(ctx context.Context, c *client.Client, s jackline.SessionID, line string) (more jackline.TurnID, leave bool, err error) {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch word {
 	case "":
-		return "", nil
+		return "", false, nil
 	case "/stop":
-		return "", c.Stop(ctx, s)
-	case "/steer":
-		body["prompt"], body["when"] = rest, "steer"
+		return "", false, c.Stop(ctx, s)
+	case "/quit", "/exit":
+		fmt.Fprintln(m.Err, "  (leaves when this is done; /stop ends it now)")
+		return "", true, nil
+	case "/help":
+		fmt.Fprint(m.Err, chatHelp)
+		return "", false, nil
+	case "/mode", "/new":
+		fmt.Fprintf(m.Err, "  (%s has to wait until the turn has ended; /stop ends it now)\n", word)
+		return "", false, nil
 	}
-	tk, err := c.Submit(ctx, s, body)
+	tk, err := c.Submit(ctx, s, prompt(line))
 	if err != nil || tk.Steered {
-		return "", err
+		return "", false, err
 	}
 	fmt.Fprintln(m.Err, "  (queued)")
-	return tk.Turn.ID, nil
+	return tk.Turn.ID, false, nil
 }
 
 // localZone is the machine's time zone by name, or "" where it has none.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,32 @@ func TestContinueInMode(t *testing.T) {
 	run("run", "--continue", "--mode", "plan", "hello")
 	if list := run("sessions", "list", "--json"); !strings.Contains(list, `"mode":"plan"`) {
 		t.Errorf("the chat's mode: %s", list)
+	}
+}
+
+// Lines that come faster than answers are taken one after the other, and the end of them, or /quit, is the end of the chat.
+func TestChatFromAPipe(t *testing.T) {
+	for typed, want := range map[string]string{
+		"hello\n":                         "Said 1.",
+		"hello\n/quit\n":                  "Said 1.",
+		"hello\nagain\n/help\n/exit\n":    "Said 1. Said 2.",
+		"/plan look\n/guide say\n/new\n":  "Said 1. Said 2.",
+		"/help\n/mode plan\n/quit\nhello": "",
+	} {
+		home := t.TempDir()
+		script := filepath.Join(home, "says.txt")
+		if err := os.WriteFile(script, []byte("=== 1\nSaid 1.\n=== 2\nSaid 2.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]string{"JACKLINE_HOME": home, "JACKLINE_MODEL": "script:" + script}
+		var out, errs bytes.Buffer
+		m := &Main{Args: []string{"chat"}, Env: func(k string) string { return env[k] }, In: strings.NewReader(typed), Out: &out, Err: &errs}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		code := m.Run(ctx)
+		cancel()
+		if got := strings.Join(strings.Fields(out.String()), " "); code != exitOK || got != want {
+			t.Errorf("%q: exit code %d, said %q, want %q\n%s", typed, code, got, want, errs.String())
+		}
 	}
 }
 

@@ -341,7 +341,7 @@ func soon(t *testing.T, db *store.DB) {
 
 	call := full(other, 1).Calls[0]
 	appendTo(t, db, alice, jackline.Record{Session: other, Calls: []jackline.Call{call}})
-	call.Session = s // another session's row: the store will not have it
+	call.Session, call.Turn = s, "" // another session's row: the store will not have it
 	lost := jackline.Record{Session: s, Soon: true, Calls: []jackline.Call{call}, Events: []jackline.Event{text(s, 0)}}
 	get[[]jackline.Event](t)(db.Append(ctx, alice, lost))
 	appendTo(t, db, alice, jackline.Record{Session: other, Events: []jackline.Event{text(other, 1)}})
