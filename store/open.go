@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -138,15 +139,33 @@ func (d *DB) Close() error {
 	return d.ended
 }
 
-// tidy moves the write-ahead log into the database when it has grown, while the writer goes on. That it failed is no loss: the
-// next one moves more.
+// tidy moves the write-ahead log into the database when it has grown, while the writer goes on. The log's space is used again
+// when a commit finds that all of it was moved; so it is moved again, a little each time, until the writer pauses. That it
+// failed is no loss: the next one moves more.
 func (d *DB) tidy(ctx context.Context, stop <-chan struct{}) {
+	const (
+		passes = 50 // a writer that does not pause for two seconds is looked at again after its next commits
+		pause  = 40 * time.Millisecond
+	)
 	for {
 		select {
 		case <-stop:
 			return
 		case <-d.writer.full:
-			_, _ = d.write.ExecContext(ctx, sqlCheckpoint)
+		}
+		for range passes {
+			had := d.writer.written.Load()
+			if _, err := d.write.ExecContext(ctx, sqlCheckpoint); err != nil {
+				break
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(pause):
+			}
+			if d.writer.written.Load() == had {
+				break
+			}
 		}
 	}
 }

@@ -161,6 +161,7 @@ type writer struct {
 	queue *queue
 	hub   *hub
 
+	written atomic.Int64  // commits so far, for whoever does not hold it
 	commits int           // since the last checkpoint was asked for
 	full    chan struct{} // cap 1: a checkpoint is due
 
@@ -357,6 +358,7 @@ func (w *writer) transact(batch []*piece, synced bool) (live []*piece, err error
 	}
 	if err == nil {
 		if _, err = w.exec(sqlCommit); err == nil {
+			w.written.Add(1)
 			if w.commits++; w.commits >= checkpointEvery {
 				w.commits = 0
 				poke(w.full)

@@ -436,14 +436,14 @@ func TestCheckpoint(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			synctest.Wait()
+			<-time.After(time.Second) // the writer pauses
 			info, err := os.Stat(filepath.Join(dir, fileDB+"-wal"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			sizes = append(sizes, info.Size())
 		}
-		if first, last := sizes[0], sizes[len(sizes)-1]; first == 0 || last > 4*first {
+		if first, last := sizes[0], sizes[len(sizes)-1]; first == 0 || last > 2*first {
 			t.Errorf("the log grows: %d", sizes)
 		}
 		if err := d.Close(); err != nil {
