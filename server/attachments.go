@@ -39,8 +39,7 @@ func uploads(o *huma.Operation) {
 }
 
 func downloads(o *huma.Operation) {
-	binary := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	o.Responses["200"] = &huma.Response{Description: "The file", Content: map[string]*huma.MediaType{guard.UploadType: binary}}
+	o.Responses["200"] = &huma.Response{Description: "The file", Content: map[string]*huma.MediaType{guard.UploadType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 }
 
 func (s *Server) listAttachments(ctx context.Context, in *ofSession) (*body[[]jackline.Attachment], error) {

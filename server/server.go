@@ -47,6 +47,7 @@ type ModelStatus struct {
 	Window  int    `json:"window" doc:"context size in tokens"`
 	Assumed bool   `json:"assumed" doc:"the window is a guess"`
 	Mode    string `json:"mode" doc:"how it makes calls: native or text"`
+	Vision  bool   `json:"vision" doc:"it reads images"`
 	BaseURL string `json:"base_url" doc:"where it is asked; without a key"`
 	Ready   bool   `json:"ready"`
 	Why     string `json:"why" doc:"why it is not ready, and what to do"`

@@ -30,6 +30,7 @@ type runOptions struct {
 	mode      string
 	onAsk     string
 	allow     []string
+	attach    []string // files that go with the task
 	maxSteps  int
 	maxTokens int
 	maxTime   time.Duration
@@ -83,6 +84,7 @@ func (m *Main) runCmd() *cobra.Command {
 	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
 	f.StringVar(&o.onAsk, "on-ask", "", "what a question becomes without a person: deny, fail, wait")
 	f.StringArrayVar(&o.allow, "allow", nil, "allow what a rule names, for this task: 'shell(npm test*)'")
+	f.StringArrayVar(&o.attach, "attach", nil, "a file that goes with the task: a text, or a picture for a model that sees; may be given again")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "model requests the task may take; 1 turns tools off")
 	f.BoolVar(&o.plan, "plan", false, "look, and say what would be done; changes are refused")
 	f.BoolVar(&o.guide, "guide", false, "answer in words, without tools")
@@ -150,6 +152,13 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err := m.warnIdle(o.allow); err != nil {
 		return err
 	}
+	if len(o.attach) > 0 && prompt == "" {
+		return usage("--attach goes with a task: say what is to be done with the file")
+	}
+	attached, err := files(o.attach)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())
@@ -171,6 +180,11 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if prompt == "" {
 		delete(body, "prompt")
 		if body["continue"], err = c.LastTurn(ctx, s.ID); err != nil {
+			return m.failedRun(o, err)
+		}
+	}
+	if len(attached) > 0 {
+		if body["attachments"], err = attachAll(ctx, c, s.ID, attached); err != nil {
 			return m.failedRun(o, err)
 		}
 	}
