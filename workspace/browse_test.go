@@ -78,7 +78,7 @@ func TestFacts(t *testing.T) {
 	put(t, filepath.Join(dir, "AGENTS.md"), "Write tests.\n\xff")
 	r, err := Open(dir, Options{})
 	must(t, err)
-	defer r.Close()
+	defer func() { must(t, r.Close()) }()
 	f, err := r.Facts(t.Context())
 	if err != nil || !f.Git || f.Guide != 14 || f.Entries != 4 || !slices.Equal(f.Protected, []string{".env", ".git"}) {
 		t.Errorf("%+v %v", f, err)

@@ -72,8 +72,11 @@ type localFile struct {
 	data []byte
 }
 
-// files reads what is to be attached, before anything else is done.
-func files(paths []string) ([]localFile, error) {
+// files reads what is to be attached to a prompt, before anything else is done.
+func files(paths []string, prompt string) ([]localFile, error) {
+	if len(paths) > 0 && prompt == "" {
+		return nil, usage("--attach goes with a task: say what is to be done with the file")
+	}
 	var all []localFile
 	for _, path := range paths {
 		f, err := os.Open(path)
@@ -108,16 +111,19 @@ func attachReason(err error) string {
 	return err.Error()
 }
 
-// attachAll gives a chat files, and gives their names for a prompt.
-func attachAll(ctx context.Context, c *client.Client, s jackline.SessionID, list []localFile) ([]jackline.AttachmentID, error) {
+// attachAll gives a chat files, and puts their names into the body of the request for a turn.
+func attachAll(ctx context.Context, c *client.Client, s jackline.SessionID, list []localFile, body map[string]any) error {
 	var ids []jackline.AttachmentID
 	for _, f := range list {
 		var a jackline.Attachment
 		path := client.SessionPath(s) + "/attachments?name=" + url.QueryEscape(f.name)
 		if err := c.Upload(ctx, http.MethodPost, path, f.data, &a); err != nil {
-			return nil, err
+			return err
 		}
 		ids = append(ids, a.ID)
 	}
-	return ids, nil
+	if len(ids) > 0 {
+		body["attachments"] = ids
+	}
+	return nil
 }

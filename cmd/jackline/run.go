@@ -152,10 +152,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err := m.warnIdle(o.allow); err != nil {
 		return err
 	}
-	if len(o.attach) > 0 && prompt == "" {
-		return usage("--attach goes with a task: say what is to be done with the file")
-	}
-	attached, err := files(o.attach)
+	attached, err := files(o.attach, prompt)
 	if err != nil {
 		return err
 	}
@@ -183,10 +180,8 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 			return m.failedRun(o, err)
 		}
 	}
-	if len(attached) > 0 {
-		if body["attachments"], err = attachAll(ctx, c, s.ID, attached); err != nil {
-			return m.failedRun(o, err)
-		}
+	if err := attachAll(ctx, c, s.ID, attached, body); err != nil {
+		return m.failedRun(o, err)
 	}
 	after, err := c.LastEvent(ctx, s.ID)
 	if err != nil {
