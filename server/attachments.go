@@ -71,7 +71,7 @@ func (s *Server) attach(ctx context.Context, in *attachIn) (*body[jackline.Attac
 	}
 	if err != nil {
 		if k := jackline.KindOf(err); k != jackline.Internal && ctx.Err() == nil {
-			err = jackline.E(op, k, err, "%s cannot be attached: %s", a.Name, jackline.Say(err))
+			err = jackline.E(op, k, err, "%s cannot be attached. %s", a.Name, jackline.Say(err))
 		}
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func TestUploads(t *testing.T) {
 		header []string
 	}{
 		{"nothing", 422, "x.bin is empty", "", []string{"Content-Type", octets}},
-		{"no text", 422, "x.bin cannot be attached: it is no text", "\xff\xfe\xff", []string{"Content-Type", octets}},
+		{"no text", 422, "x.bin cannot be attached. It is no text.", "\xff\xfe\xff", []string{"Content-Type", octets}},
 		{"a damaged picture", 422, "damaged", "\x89PNG\r\n\x1a\n", []string{"Content-Type", octets}},
 		{"too much", 413, "20 MiB", strings.Repeat("x", 20<<20+1), []string{"Content-Type", octets}},
 		{"JSON", 415, "as it is", "{}", []string{"Content-Type", "application/json"}},

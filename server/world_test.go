@@ -76,7 +76,7 @@ func (w *world) serve(hosts ...string) {
 		},
 		Extract: func(_ context.Context, data []byte) (server.Extract, error) {
 			if !utf8.Valid(data) {
-				return server.Extract{}, jackline.E("extract", jackline.Unprocessed, nil, "it is no text.")
+				return server.Extract{}, jackline.E("extract", jackline.Unprocessed, nil, "It is no text.")
 			}
 			return server.Extract{Type: "text/plain", Text: string(data), Note: "All of it."}, nil
 		},

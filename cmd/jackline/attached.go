@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,34 +10,36 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/extract"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/upload"
-	"github.com/jackline-ai/jackline/workspace"
 )
 
-// extract reads a file that is text.
-func extract(_ context.Context, data []byte) (server.Extract, error) {
-	const op = "extract"
-	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
-		return server.Extract{}, jackline.E(op, jackline.Unprocessed, nil, "it is an archive, or an office document, which are not unpacked; attach the files that matter.")
+// readFile makes text of an attached file.
+func readFile(ctx context.Context, data []byte) (server.Extract, error) {
+	doc, err := extract.Read(ctx, data, extract.Options{})
+	if err != nil {
+		return server.Extract{}, err
 	}
-	t, ok := workspace.Decode(data)
-	if !ok || !utf8.ValidString(t.Body) {
-		return server.Extract{}, jackline.E(op, jackline.Unprocessed, nil, "it is neither a text nor a picture that can be read here.")
+	out := server.Extract{Type: "text/plain", Text: doc.Text, Note: doc.Notice}
+	switch doc.Kind {
+	case extract.HTML:
+		out.Type = "text/html"
+		if doc.Title != "" {
+			out.Text = "Title: " + doc.Title + "\n\n" + doc.Text
+		}
+	case extract.PDF:
+		out.Type = "application/pdf"
+	case extract.JSON:
+		out.Type = "application/json"
+	case extract.Feed:
+		out.Type = "application/xml"
+	case extract.Text:
 	}
-	if strings.TrimSpace(t.Body) == "" {
-		return server.Extract{}, jackline.E(op, jackline.Unprocessed, nil, "it is empty.")
-	}
-	kind := "text/plain"
-	if json.Valid([]byte(t.Body)) {
-		kind = "application/json"
-	}
-	return server.Extract{Type: kind, Text: t.Body}, nil
+	return out, nil
 }
 
 // result gives what a result was cut from: a call, or an attachment, which is named by its reference and paged through in the same

@@ -116,7 +116,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	}
 	a.server, err = server.New(server.Config{
 		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
-		Extract: extract, Folders: a.folders,
+		Extract: readFile, Folders: a.folders,
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
 		Version: buildVersion(), Sandbox: "none", Log: a.log,
 	})
