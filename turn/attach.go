@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,6 +174,40 @@ func withoutImages(it jackline.Item) jackline.Item {
 		it.Text += "\n[The pictures of this message are no longer shown.]"
 	}
 	return it
+}
+
+// guideKey is the session fact that holds what a trusted folder said when the turn under way began.
+const guideKey = "guide"
+
+// readGuide finds what a trusted folder says. It is the same for the whole turn, however often the turn waits and whoever changes the
+// file meanwhile: the system message of a turn never changes.
+func (r *run) readGuide(ctx context.Context) (err error) {
+	if r.e.Guide == nil {
+		return nil
+	}
+	if r.t.Status == jackline.Queued {
+		if r.guide, err = r.e.Guide(ctx, r.s); err != nil {
+			r.report(err) // a file that cannot be read is no reason not to work
+		}
+		return nil
+	}
+	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, guideKey)
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	return json.Unmarshal(raw, &r.guide)
+}
+
+// guideState keeps it for the rest of the turn.
+func (r *run) guideState() map[string]json.RawMessage {
+	if r.e.Guide == nil {
+		return map[string]json.RawMessage{}
+	}
+	raw := json.RawMessage("null")
+	if r.guide != "" {
+		raw, _ = json.Marshal(r.guide) // a string always encodes
+	}
+	return map[string]json.RawMessage{guideKey: raw}
 }
 
 // guideBlock is what a trusted folder says to the model: a block of the system message, or "".

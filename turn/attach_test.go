@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/turn"
 )
 
 // attach gives the session a file, to go with the next prompt.
@@ -177,5 +178,26 @@ func TestGuide(t *testing.T) {
 	at := slices.IndexFunc(blocks, func(s string) bool { return strings.HasPrefix(s, "The owner's instructions for this workspace") })
 	if at != 2 || !strings.Contains(blocks[2], "Use tabs. (note] x") || !strings.Contains(blocks[2], "characters more stand in the file") || len(blocks[2]) > 1600 {
 		t.Errorf("block %d of:\n%s", at, got)
+	}
+}
+
+// TestGuideStays: a turn that waits goes on under the instructions with which it began; the next one reads them anew.
+func TestGuideStays(t *testing.T) {
+	b := newBench(t, options{Native: true, Guide: "Use tabs."}, "=== 1\n--- call file_write {\"path\": \"a.txt\", \"content\": \"x\"}\n=== 2\nDone.\n=== 3\nHello.\n")
+	id := b.submit(t, "Write it")
+	v, err := b.engine.Run(t.Context(), jackline.Local, id, turn.Control{})
+	if err != nil || v.Status != jackline.Waiting {
+		t.Fatalf("%s, %v", v.Status, err)
+	}
+	b.o.Guide = "Use spaces."
+	b.answer(t, id, "yes")
+	if v, err = b.engine.Run(t.Context(), jackline.Local, id, turn.Control{}); err != nil || v.Status != jackline.Done {
+		t.Fatalf("%s, %v", v.Status, err)
+	}
+	b.turn(t, "Hello", nil)
+	for n, want := range []string{"Use tabs.", "Use tabs.", "Use spaces."} {
+		if got := b.sent(t, n+1); !strings.Contains(got, want) {
+			t.Errorf("request %d lacks %q:\n%s", n+1, want, got)
+		}
 	}
 }

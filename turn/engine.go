@@ -91,7 +91,7 @@ type run struct {
 	found          map[string]bool          // tools that were described to the model on the way
 
 	images map[jackline.AttachmentID]model.Image // the pictures of the history that the model sees
-	guide  string                                // what a trusted workspace says, the same as long as the run lasts
+	guide  string                                // what a trusted workspace says, the same as long as the turn lasts
 }
 
 // over is a turn's end: how and why.
@@ -226,12 +226,10 @@ func (r *run) equip(ctx context.Context) (err error) {
 		return err
 	}
 	r.m = models
-	if r.e.Guide != nil {
-		if r.guide, err = r.e.Guide(ctx, r.s); err != nil {
-			r.report(err) // a file that cannot be read is no reason not to work
-		}
-	}
 	if err := fitsWindow(models.Main.Info()); err != nil {
+		return err
+	}
+	if err := r.readGuide(ctx); err != nil {
 		return err
 	}
 	return r.see(ctx, r.items)
@@ -287,9 +285,10 @@ func (r *run) open(ctx context.Context) error {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
 	}
+	rec.State = r.guideState()
 	if r.t.Options.Continues == "" {
 		// A plan is the plan of one task.
-		rec.State = map[string]json.RawMessage{jackline.PlanKey: json.RawMessage("null")}
+		rec.State[jackline.PlanKey] = json.RawMessage("null")
 	}
 	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk, Attachments: at.list}
 	bodies := []jackline.Body{&start}

@@ -5,8 +5,9 @@ import { size } from './format'
 import { t } from './strings'
 import type { Attachment } from './types'
 
-/** What the server takes at most: of one file, and with one prompt. */
+/** What the server takes at most: of one file, of a picture, and with one prompt. */
 const maxFile = 20 * 1024 * 1024
+const maxPicture = 3700 * 1024
 const maxTogether = 10
 
 export interface Chip {
@@ -20,6 +21,30 @@ export interface Chip {
 }
 
 let keys = 0
+
+/** The longest side of a picture that was made smaller, in pixels: models look at no more. */
+const longest = 2048
+
+/** A picture that is larger than models take is made smaller, as a photograph from a phone mostly is. */
+async function fitted(file: File): Promise<Blob> {
+  if (file.size <= maxPicture || !/^image\/(png|jpeg|webp)$/.test(file.type)) return file
+  try {
+    const picture = await createImageBitmap(file)
+    const scale = Math.min(1, longest / Math.max(picture.width, picture.height))
+    const canvas = document.createElement('canvas')
+    canvas.width = Math.max(1, Math.round(picture.width * scale))
+    canvas.height = Math.max(1, Math.round(picture.height * scale))
+    const paint = canvas.getContext('2d')
+    if (!paint) return file
+    paint.fillStyle = 'white' // where the picture is transparent
+    paint.fillRect(0, 0, canvas.width, canvas.height)
+    paint.drawImage(picture, 0, 0, canvas.width, canvas.height)
+    picture.close()
+    return (await new Promise<Blob | null>((done) => canvas.toBlob(done, 'image/jpeg', 0.85))) ?? file
+  } catch {
+    return file // the server says what is wrong with it
+  }
+}
 
 export class Chips {
   list = $state<Chip[]>([])
@@ -72,7 +97,7 @@ export class Chips {
     try {
       chip.attachment = await app.client.upload<Attachment>(
         `/api/sessions/${this.#session}/attachments?name=${encodeURIComponent(chip.name.slice(-200))}`,
-        chip.file,
+        await fitted(chip.file),
       )
       chip.name = chip.attachment.name
       chip.state = 'ready'

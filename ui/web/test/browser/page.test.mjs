@@ -501,6 +501,30 @@ describe('attachments', () => {
     assert.equal((await download).suggestedFilename(), 'list.txt')
   })
 
+  it('that are large pictures are made smaller on the way', async () => {
+    fake.newSession({ title: 'A chat' })
+    const { page } = await enter()
+    await page.getByRole('link', { name: /A chat/ }).click()
+    await button(page, 'Attach files').waitFor()
+    const size = await page.evaluate(async () => {
+      const canvas = document.createElement('canvas')
+      canvas.width = canvas.height = 1200
+      const paint = canvas.getContext('2d')
+      const noise = paint.createImageData(1200, 1200)
+      for (let i = 0; i < noise.data.length; i += 65536) crypto.getRandomValues(noise.data.subarray(i, Math.min(i + 65536, noise.data.length)))
+      paint.putImageData(noise, 0, 0)
+      const blob = await new Promise((done) => canvas.toBlob(done, 'image/png'))
+      const data = new DataTransfer()
+      data.items.add(new File([blob], 'photo.png', { type: 'image/png' }))
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
+      return blob.size
+    })
+    await files(page).getByText('photo.png').waitFor()
+    await status(() => fake.log.find((l) => l.what === 'upload'), (l) => !!l)
+    const sent = fake.log.find((l) => l.what === 'upload').size
+    assert.ok(size > 3700 * 1024 && sent > 1000 && sent < 3700 * 1024, `${size} became ${sent}`)
+  })
+
   it('of a chat that is not made yet go along with its first message, and what fails stays', async () => {
     const { page } = await enter()
     assert.equal(await give(page, 'drop', [{ name: 'ok.txt', text: 'ok', type: 'text/plain' }, { name: 'bad.txt', text: 'PK', type: 'text/plain' }, { name: 'none.txt', text: '' }]), true)
