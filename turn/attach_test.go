@@ -201,3 +201,27 @@ func TestGuideStays(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachedImageCompacted: a compaction that something else asks for leaves the pictures of earlier turns out, and says so.
+func TestAttachedImageCompacted(t *testing.T) {
+	var says strings.Builder
+	says.WriteString("=== 1\nA cat.\n")
+	for n := range 3 {
+		fmt.Fprintf(&says, "=== %d\n--- call file_read {\"path\": \"f%d.txt\"}\n", n+2, n)
+	}
+	says.WriteString("=== 5\nRead.\n")
+	b := newBench(t, options{Native: true, Vision: true, Mode: jackline.ModeAllowReads}, says.String())
+	for n := range 3 {
+		b.write(t, fmt.Sprintf("f%d.txt", n), strings.Repeat(fmt.Sprintf("this is file %d\n", n), 600))
+	}
+	b.attach(t, "cat.png", "image/png", "PIXELS", "")
+	b.turn(t, "What is this?", nil)
+	b.o.Turn.Attachments = nil
+	b.turn(t, "Read them all", nil)
+	if got := b.sent(t, 4); !strings.Contains(got, "PIXELS") {
+		t.Errorf("before the compaction there is no picture:\n%.3000s", got)
+	}
+	if got := b.sent(t, 5); strings.Contains(got, "PIXELS") || !strings.Contains(got, "The pictures of this message are no longer shown.") {
+		t.Errorf("after the compaction:\n%.3000s", got)
+	}
+}
