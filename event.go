@@ -103,6 +103,8 @@ type (
 		Mode   Mode   `json:"mode"`
 		Model  string `json:"model"`
 		OnAsk  OnAsk  `json:"onAsk"`
+
+		Attachments []Attachment `json:"attachments,omitempty"` // the files that came with the prompt
 	}
 
 	// Prep says with what a turn goes to the model.

@@ -39,6 +39,8 @@ type (
 	CallID     string // c_…
 	ApprovalID string // a_…
 	GrantID    string // g_…
+
+	AttachmentID string // f_…
 )
 
 // NewID makes an identifier: the prefix, then 9 characters of time and 11 of chance.
@@ -106,6 +108,9 @@ type TurnOptions struct {
 	Continues TurnID `json:"continues,omitempty"` // the turn at its step limit that this one carries on
 	Allow     []Rule `json:"allow,omitempty"`     // narrow rights that hold for this turn only
 	Source    string `json:"source,omitempty"`    // who asked: page, cli, api
+
+	// Attachments are the files that go with the prompt, in the order in which the model reads them.
+	Attachments []AttachmentID `json:"attachments,omitempty"`
 }
 
 // Mode is the mode that holds for a turn with these options in a session of the mode m.
@@ -184,6 +189,9 @@ type Item struct {
 	Calls []CallID `json:"calls,omitempty"` // of an assistant item
 	Call  CallID   `json:"call,omitempty"`  // of a result item
 	Keep  int      `json:"keep,omitempty"`  // compaction: characters kept of the result, or of each string in the calls; 0 is all
+
+	// Images are the pictures that go with a prompt item. They are named, not copied: their bytes live in the attachment.
+	Images []AttachmentID `json:"images,omitempty"`
 }
 
 // ItemRole says what an item is.

@@ -28,7 +28,8 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 
 	// Size is the number of characters that r takes once it is written out for
-	// the engine, tools included. It is what a token estimate starts from.
+	// the engine, tools included. It is what a token estimate starts from. An image counts as
+	// the text that takes as much, which is ImageSize where the adapter knows no better.
 	Size(r Request) int
 }
 
@@ -38,6 +39,7 @@ type Info struct {
 	Window  int    // context size in tokens; never 0, see Assumed
 	Assumed bool   // the window is a guess, not the engine's word
 	Native  bool   // calls are made through the engine's own tool interface
+	Vision  bool   // it reads images; false where nobody said so
 }
 
 // A Request is one question to a model.
@@ -94,6 +96,9 @@ type Message struct {
 	CallID string
 	Name   string
 }
+
+// ImageSize is what an image takes, in characters of text: about a thousand tokens, which is where most models end up.
+const ImageSize = 3500
 
 // An Image is a picture that a person attached.
 type Image struct {

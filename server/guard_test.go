@@ -148,6 +148,9 @@ func TestGuard(t *testing.T) {
 				}
 			}
 		}
+		if r.method == "POST" && strings.HasSuffix(r.path, "/attachments") {
+			continue // its body is a file: see TestUploads
+		}
 		for _, c := range types {
 			body := `{"nobody":"knows"}`
 			got := try(r, hosts[0], origins[0], sites[0], tokens[0], c, body)
@@ -329,6 +332,10 @@ func TestOwners(t *testing.T) {
 	if _, err := w.DB.Append(ctx, other, jackline.Record{Session: s.ID, Turn: &v, Calls: []jackline.Call{c}, Grants: []jackline.Grant{g}, Approvals: []jackline.Approval{a}}); err != nil {
 		t.Fatal(err)
 	}
+	f, err := w.DB.Attach(ctx, other, jackline.Attachment{Session: s.ID, Name: "secret.txt", Type: "text/plain"}, []byte("secret"), "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
 	mine := w.Session()
 	bodies := map[string]any{
 		"PATCH /api/sessions/{id}":              map[string]any{"title": "x"},
@@ -347,7 +354,7 @@ func TestOwners(t *testing.T) {
 			id = string(a.ID)
 		}
 		fill := func(session string) string {
-			return strings.NewReplacer("{id}", session, "{turn}", string(v.ID), "{call}", string(c.ID)).Replace(r.path)
+			return strings.NewReplacer("{id}", session, "{turn}", string(v.ID), "{call}", string(c.ID), "{attachment}", string(f.ID)).Replace(r.path)
 		}
 		tried++
 		w.refused(404, r.method, fill(id), bodies[r.method+" "+r.path])
@@ -363,6 +370,7 @@ func TestOwners(t *testing.T) {
 	w.refused(404, "POST", "/api/tools/run", map[string]any{"name": "say_back", "args": map[string]any{"text": "x"}, "session": s.ID})
 	w.refused(404, "POST", "/api/tools/run", map[string]any{"name": "say_back", "args": map[string]any{"text": "x"}, "approved": true, "approval": a.ID})
 	w.refused(404, "POST", "/api/sessions/"+string(mine.ID)+"/turns", map[string]any{"continue": v.ID})
+	w.refused(404, "POST", "/api/sessions/"+string(mine.ID)+"/turns", map[string]any{"prompt": "x", "attachments": []any{f.ID}})
 	w.refused(404, "POST", "/api/sessions/"+string(mine.ID)+"/fork", map[string]any{"turn": v.ID})
 	if rows := do[[]jackline.Session](w, 200, "GET", "/api/sessions?search=secret", nil); len(rows) != 0 {
 		t.Error("found", rows)

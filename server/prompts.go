@@ -37,6 +37,9 @@ type submitBody struct {
 	MaxTokens int   `json:"max_tokens,omitempty" minimum:"1" maximum:"1073741824"`
 	MaxTimeMS int64 `json:"max_time_ms,omitempty" minimum:"1" maximum:"2592000000"`
 
+	// Ten: each of them gets a share of a window that is small.
+	Attachments []jackline.AttachmentID `json:"attachments,omitempty" maxItems:"10" doc:"files of this chat that go with the prompt, in this order"`
+
 	Allow []string `json:"allow,omitempty" maxItems:"50" doc:"patterns of rules that allow, for this turn only"`
 }
 
@@ -61,6 +64,8 @@ func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody]
 	b := in.Body
 	var taken runs.Taken
 	switch {
+	case len(b.Attachments) > 0 && (b.Continue != "" || b.When == "steer"):
+		return nil, jackline.E(op, jackline.Unprocessed, nil, "Files go with a prompt of its own: queue it instead.")
 	case b.Continue != "" && (b.Prompt != "" || b.When != ""):
 		return nil, jackline.E(op, jackline.Unprocessed, nil, "Send a prompt or continue a turn, not both.")
 	case b.Continue != "":
@@ -79,6 +84,10 @@ func (s *Server) options(ctx context.Context, in *submitIn) (jackline.TurnOption
 	opt := jackline.TurnOptions{
 		Plan: b.Plan, Guide: b.Guide, AskFirst: b.AskFirst, OnAsk: b.OnAsk, TZ: b.TZ,
 		MaxSteps: b.MaxSteps, MaxTokens: b.MaxTokens, MaxTimeMS: b.MaxTimeMS, Source: in.By.name,
+		Attachments: b.Attachments,
+	}
+	if err := s.attached(ctx, in.ID, b.Attachments); err != nil {
+		return opt, err
 	}
 	if opt.OnAsk == "" && b.Continue == "" { // a turn that is continued keeps its own
 		p, err := s.c.Settings.Permissions(ctx, s.owner)

@@ -50,6 +50,12 @@ func (s *Server) routes() map[string]func(router) {
 			route(r, http.MethodGet, "/api/agent", "get-agent", "The settings of the loop", s.getAgent)
 			route(r, http.MethodPost, "/api/agent", "set-agent", "Change the settings of the loop", s.setAgent)
 		},
+		"workspace": func(r router) {
+			route(r, http.MethodGet, "/api/workspace", "list-trusted", "The default folder, and those whose instructions are followed", s.listTrusted)
+			route(r, http.MethodGet, "/api/workspace/browse", "browse", "The folders in a folder of the server", s.browse)
+			route(r, http.MethodPost, "/api/workspace/vet", "vet", "Whether a folder can be a workspace, and what is in it", s.vet)
+			route(r, http.MethodPost, "/api/workspace/trust", "trust", "Follow a folder's instructions, or no longer", s.trust)
+		},
 		"sessions": func(r router) {
 			route(r, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
 			route(r, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
@@ -62,6 +68,13 @@ func (s *Server) routes() map[string]func(router) {
 		},
 		"sessions/export": func(r router) {
 			route(r, http.MethodGet, "/api/sessions/{id}/export", "export-session", "A chat with its turns and its log", s.exportSession)
+		},
+		"sessions/attachments": func(r router) {
+			route(r, http.MethodGet, pathAttachments, "list-attachments", "The files of a chat, the oldest first", s.listAttachments)
+			route(r, http.MethodPost, pathAttachments, "attach", "Give a chat a file, to go with a prompt", s.attach, status(http.StatusCreated), uploads)
+			r.api.OpenAPI().Paths[pathAttachments].Post.RequestBody.Required = false // an empty file gets a sentence of its own
+			route(r, http.MethodGet, pathAttachments+"/{attachment}", "get-attachment", "A file of a chat, as it came, to be saved", s.getAttachment, downloads)
+			route(r, http.MethodDelete, pathAttachments+"/{attachment}", "detach", "Remove a file from a chat", s.detach, status(http.StatusNoContent))
 		},
 		"sessions/turns": func(r router) {
 			route(r, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
+	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/store"
@@ -46,6 +47,7 @@ type ModelStatus struct {
 	Window  int    `json:"window" doc:"context size in tokens"`
 	Assumed bool   `json:"assumed" doc:"the window is a guess"`
 	Mode    string `json:"mode" doc:"how it makes calls: native or text"`
+	Vision  bool   `json:"vision" doc:"it reads images"`
 	BaseURL string `json:"base_url" doc:"where it is asked; without a key"`
 	Ready   bool   `json:"ready"`
 	Why     string `json:"why" doc:"why it is not ready, and what to do"`
@@ -65,6 +67,11 @@ type Config struct {
 	// Vet says whether a folder may be a workspace, and gives its absolute path. For "" that is the default workspace,
 	// which it makes where there is none.
 	Vet func(ctx context.Context, folder string) (string, error)
+	// Extract makes text of a file that is no image. It decides by the bytes what the file is, and refuses in a sentence what
+	// has no text to read: archives, programs, damaged and encrypted documents.
+	Extract func(ctx context.Context, data []byte) (Extract, error)
+	// Folders are the server's folders, for whoever is to choose one.
+	Folders *folders.Folders
 	// CheckRules says what is wrong with rules: their patterns, and the examples that they carry.
 	CheckRules func([]jackline.Rule) []error
 	// Judge answers one line of "jackline permissions test", a JSON object, without running anything.
@@ -126,7 +133,7 @@ func New(c Config) (*Server, error) {
 	s.spec = sync.OnceValues(s.document)
 	s.overview = sync.OnceValue(func() []byte { return overviewOf(s.everyRoute()) })
 	s.handler = s.catch(guard.New(guard.Config{
-		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Next: http.HandlerFunc(s.serve),
+		Token: c.Token, Hosts: c.Hosts, Page: isPage, Public: isPublic, Upload: mostUpload, Next: http.HandlerFunc(s.serve),
 		Refuse: func(w http.ResponseWriter, why guard.Refusal) { newProblem(why.Status, why.Title, why.Detail).write(w) },
 	}))
 	return s, nil

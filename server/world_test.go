@@ -12,13 +12,16 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/server/runs/runstest"
+	"github.com/jackline-ai/jackline/workspace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,6 +74,13 @@ func (w *world) serve(hosts ...string) {
 			}
 			return f, nil
 		},
+		Extract: func(_ context.Context, data []byte) (server.Extract, error) {
+			if !utf8.Valid(data) {
+				return server.Extract{}, jackline.E("extract", jackline.Unprocessed, nil, "It is no text.")
+			}
+			return server.Extract{Type: "text/plain", Text: string(data), Note: "All of it."}, nil
+		},
+		Folders:    folders.New(w.DB, workspace.Options{State: []string{w.Dir}}),
 		CheckRules: func(r []jackline.Rule) []error { return w.Policy().CheckRules(r) },
 		Judge: func(_ context.Context, _ jackline.Owner, line json.RawMessage) (json.RawMessage, error) {
 			var in struct{ ID string }

@@ -293,21 +293,22 @@ func (r *record) upsert(w *writer, what, query string, args []any) error {
 	return err
 }
 
-const sqlItems = `INSERT INTO items (session, n, gen, turn, role, calls, call, keep, sealed) VALUES `
+const sqlItems = `INSERT INTO items (session, n, gen, turn, role, calls, call, keep, images, sealed) VALUES `
 
 func (r *record) writeItems(w *writer, h *head) error {
-	args := make([]any, 0, 9*(len(r.compacted)+len(r.items)))
+	args := make([]any, 0, 10*(len(r.compacted)+len(r.items)))
 	for _, list := range [][]jackline.Item{r.compacted, r.items} {
 		for _, it := range list {
 			h.item++
-			args = append(args, string(r.session), h.item, h.gen, string(it.Turn), string(it.Role), joinCalls(it.Calls),
-				string(it.Call), it.Keep, r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...))
+			args = append(args, string(r.session), h.item, h.gen, string(it.Turn), string(it.Role), joined(it.Calls),
+				string(it.Call), it.Keep, joined(it.Images), r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...))
 		}
 	}
-	return w.insert(sqlItems, 9, args)
+	return w.insert(sqlItems, 10, args)
 }
 
-func joinCalls(ids []jackline.CallID) string {
+// joined writes a list of ids with blanks between them.
+func joined[T ~string](ids []T) string {
 	if len(ids) == 0 {
 		return ""
 	}

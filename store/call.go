@@ -88,13 +88,16 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 	}
 	scan := func(s scanner) (it jackline.Item, err error) {
 		var n int64
-		var calls string
+		var calls, images string
 		var sealed []byte
-		if err = s.Scan(&n, &it.Turn, &it.Role, &calls, &it.Call, &it.Keep, &sealed); err != nil {
+		if err = s.Scan(&n, &it.Turn, &it.Role, &calls, &it.Call, &it.Keep, &images, &sealed); err != nil {
 			return it, err
 		}
 		for id := range strings.FieldsSeq(calls) {
 			it.Calls = append(it.Calls, jackline.CallID(id))
+		}
+		for id := range strings.FieldsSeq(images) {
+			it.Images = append(it.Images, jackline.AttachmentID(id))
 		}
 		plain, err := d.boxes.items.open(sealed, itemRow(session, n)...)
 		if err != nil {
@@ -103,6 +106,6 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 		it.Text = string(plain)
 		return it, nil
 	}
-	return many(ctx, d, op, scan, `SELECT i.n, i.turn, i.role, i.calls, i.call, i.keep, i.sealed FROM items i
+	return many(ctx, d, op, scan, `SELECT i.n, i.turn, i.role, i.calls, i.call, i.keep, i.images, i.sealed FROM items i
 		JOIN sessions s ON s.id = i.session WHERE i.session = ? AND i.n > s.gen_after ORDER BY i.n`, session)
 }

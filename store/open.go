@@ -27,6 +27,7 @@ const (
 	fileDB    = "jackline.db"
 	fileKey   = "key"
 	folderOut = "spill"
+	folderIn  = "attachments"
 )
 
 // readers is how many reads may run at once.
@@ -37,7 +38,8 @@ type DB struct {
 	dir    string
 	master []byte
 	boxes  boxes
-	spill  *os.Root
+	spill  vault // long results
+	files  vault // attachments
 
 	read       *sql.DB
 	statements statements // of read
@@ -52,7 +54,7 @@ type DB struct {
 }
 
 // boxes are the seals, one for each table with a sealed column.
-type boxes struct{ calls, items, approvals, grants, settings, spill box }
+type boxes struct{ calls, items, approvals, grants, settings, attachments box }
 
 func newBoxes(master []byte) boxes {
 	return boxes{
@@ -61,7 +63,8 @@ func newBoxes(master []byte) boxes {
 		approvals: newBox(master, "approvals"),
 		grants:    newBox(master, "grants"),
 		settings:  newBox(master, "settings"),
-		spill:     newBox(master, "spill"),
+
+		attachments: newBox(master, "attachments"),
 	}
 }
 
@@ -83,7 +86,10 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, folderFault(op, dir, err)
 	}
-	if d.spill, err = os.OpenRoot(filepath.Join(dir, folderOut)); err != nil {
+	if d.spill.root, err = os.OpenRoot(filepath.Join(dir, folderOut)); err != nil {
+		return nil, folderFault(op, dir, err)
+	}
+	if d.files.root, err = os.OpenRoot(filepath.Join(dir, folderIn)); err != nil {
 		return nil, folderFault(op, dir, err)
 	}
 	path := filepath.Join(dir, fileDB)
@@ -102,6 +108,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, folderFault(op, dir, err)
 	}
 	d.boxes = newBoxes(d.master)
+	d.spill.box, d.files.box = newBox(d.master, "spill"), newBox(d.master, "attached")
 	if d.write, err = openPool(path, true); err != nil {
 		return nil, openFault(op, dir, err)
 	}
@@ -178,8 +185,10 @@ func (d *DB) release() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	if d.spill != nil {
-		errs = append(errs, d.spill.Close())
+	for _, v := range []*vault{&d.spill, &d.files} {
+		if v.root != nil {
+			errs = append(errs, v.root.Close())
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return jackline.E("store.Close", jackline.Internal, err, "Jackline's database did not close cleanly; its log says why.")
@@ -234,8 +243,10 @@ func openFolder(dir string) (exists bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := os.Mkdir(filepath.Join(dir, folderOut), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return false, err
+	for _, folder := range []string{folderOut, folderIn} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return false, err
+		}
 	}
 	return exists, nil
 }

@@ -60,7 +60,7 @@ func TestReopen(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	for _, e := range left {
 		switch e.Name() {
-		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut:
+		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn:
 		default:
 			t.Errorf("unexpected file %s", e.Name())
 		}

@@ -65,6 +65,9 @@ func TestNoSecretInTheFiles(t *testing.T) {
 	if err := d.WriteSpill(t.Context(), me, s, "c_1", canary); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.Attach(t.Context(), me, jackline.Attachment{Session: s, Name: canary, Type: "text/plain"}, []byte(canary), canary); err != nil {
+		t.Fatal(err)
+	}
 	check := func(when string) {
 		t.Helper()
 		if files := everywhere(t, dir, canary); len(files) > 0 {

@@ -140,7 +140,7 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 // sqlOpen is true for a turn that has not ended. An index knows these turns by just these words.
 const sqlOpen = `status IN ('queued', 'running', 'waiting')`
 
-// DeleteSession removes a session and all that belongs to it, spilled results too. While a turn runs in it that is a
+// DeleteSession removes a session and all that belongs to it, spilled results and attachments too. While a turn runs in it that is a
 // [jackline.Conflict].
 func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jackline.SessionID) error {
 	const op = "store.DeleteSession"
@@ -168,5 +168,5 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 		return err
 	}
 	d.hub.forget(id)
-	return d.sweepSpills(ctx, op)
+	return d.sweepFiles(ctx, op)
 }

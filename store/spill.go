@@ -4,22 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
 )
 
-// A spilled result is a file spill/SESSION/CALL: chunks of plain text, each sealed on its own, so that reading a page
-// opens only the chunks under it. A chunk is bound to its call, its place and the size of the whole: files and
-// chunks cannot be exchanged, reordered or cut short unnoticed.
-const (
-	chunkSize   = 32 << 10
-	chunkSealed = chunkSize + sealOverhead
-)
+// A spilled result is a file SESSION/CALL of the folder spill. See [vault].
 
 // WriteSpill keeps the whole text of a result that was cut for the model. It replaces what was kept for the call.
 func (d *DB) WriteSpill(ctx context.Context, owner jackline.Owner, session jackline.SessionID, call jackline.CallID, text string) error {
@@ -30,7 +22,7 @@ func (d *DB) WriteSpill(ctx context.Context, owner jackline.Owner, session jackl
 	if err := d.ownCall(ctx, op, owner, session, call); err != nil {
 		return err
 	}
-	if err := d.writeSpillFile(session, call, text); err != nil {
+	if err := d.spill.write(session, string(call), []byte(text)); err != nil {
 		return spillFault(op, err)
 	}
 	return d.update(ctx, op, func(w *writer) error {
@@ -65,34 +57,6 @@ func (d *DB) ownCall(ctx context.Context, op string, owner jackline.Owner, sessi
 	return nil
 }
 
-func (d *DB) writeSpillFile(session jackline.SessionID, call jackline.CallID, text string) error {
-	if err := d.spill.Mkdir(string(session), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	name := string(session) + "/" + string(call)
-	temp := name + ".new"
-	f, err := d.spill.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.spill.Remove(temp) }()
-	for i := 0; err == nil && i*chunkSize < len(text); i++ {
-		plain := text[i*chunkSize : min(len(text), (i+1)*chunkSize)]
-		_, err = f.Write(d.boxes.spill.seal([]byte(plain), chunkRow(call, i, len(text))...))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return d.spill.Rename(temp, name)
-}
-
-func chunkRow(call jackline.CallID, i, size int) []string {
-	return []string{string(call), strconv.Itoa(i), strconv.Itoa(size)}
-}
-
 // ReadSpill reads a page of a spilled result, by bytes: at most limit from offset on, and the size of the whole. A
 // page neither begins nor ends within a character: it begins up to three bytes earlier, and ends up to three bytes
 // earlier. A reader that goes on at offset plus the length of the page misses nothing.
@@ -103,22 +67,17 @@ func (d *DB) ReadSpill(ctx context.Context, owner jackline.Owner, call jackline.
 	if err != nil {
 		return "", 0, err
 	}
-	f, err := d.spill.Open(string(session) + "/" + string(call))
+	f, size, err := d.spill.open(session, string(call))
 	if err != nil {
 		return "", 0, spillFault(op, err)
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", 0, spillFault(op, err)
-	}
-	size := plainSize(info.Size())
 	if offset < 0 || offset >= size || limit <= 0 {
 		return "", size, nil
 	}
 	stop := offset + min(limit, size-offset)
 	from, to := max(0, offset-utf8.UTFMax+1), min(size, stop+utf8.UTFMax)
-	b, err := d.readChunks(f, call, size, from, to)
+	b, err := d.spill.read(f, string(call), size, from, to)
 	if err != nil {
 		return "", size, spillFault(op, err)
 	}
@@ -128,12 +87,6 @@ func (d *DB) ReadSpill(ctx context.Context, owner jackline.Owner, call jackline.
 		end = begin + n
 	}
 	return string(b[begin:end]), size, nil
-}
-
-// plainSize is the size of the text in a file of this size.
-func plainSize(file int64) int {
-	chunks := (file + chunkSealed - 1) / chunkSealed
-	return max(0, int(file-chunks*sealOverhead))
 }
 
 // startOfRune is i, or the beginning of the character that i is within.
@@ -149,52 +102,6 @@ func startOfRune(b []byte, i int) int {
 	return i
 }
 
-// readChunks reads the bytes between two offsets.
-func (d *DB) readChunks(f io.ReaderAt, call jackline.CallID, size, from, to int) ([]byte, error) {
-	out := make([]byte, 0, to-from)
-	buf := make([]byte, chunkSealed)
-	for i := from / chunkSize; i*chunkSize < to; i++ {
-		n := min(chunkSize, size-i*chunkSize) + sealOverhead
-		if _, err := f.ReadAt(buf[:n], int64(i)*chunkSealed); err != nil {
-			return nil, err
-		}
-		plain, err := d.boxes.spill.open(buf[:n], chunkRow(call, i, size)...)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plain[max(0, from-i*chunkSize):min(len(plain), to-i*chunkSize)]...)
-	}
-	return out, nil
-}
-
-// sweepSpills removes the files of sessions that are gone: of the one just deleted, and of any whose deletion a crash
-// cut short. A folder is made only for a session that exists, so one without a session is nobody's.
-func (d *DB) sweepSpills(ctx context.Context, op string) error {
-	folders, err := fs.ReadDir(d.spill.FS(), ".")
-	if err != nil {
-		return spillFault(op, err)
-	}
-	if len(folders) == 0 {
-		return nil
-	}
-	ids, err := many(ctx, d, op, func(s scanner) (id string, err error) { return id, s.Scan(&id) }, `SELECT id FROM sessions`)
-	if err != nil {
-		return err
-	}
-	alive := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		alive[id] = true
-	}
-	for _, f := range folders {
-		if !alive[f.Name()] {
-			if err := d.spill.RemoveAll(f.Name()); err != nil {
-				return spillFault(op, err)
-			}
-		}
-	}
-	return nil
-}
-
 func spillFault(op string, err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return closedError(op)
@@ -204,14 +111,4 @@ func spillFault(op string, err error) error {
 	}
 	return jackline.E(op, jackline.Unavailable, err,
 		"A spilled result cannot be written or read: check that the disk is not full and that the data folder was not changed from outside.")
-}
-
-// plainName reports whether an id may be a file name on any system.
-func plainName(id string) bool {
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return id != "" && len(id) <= 64
 }

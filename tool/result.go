@@ -54,7 +54,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 			return Done{Call: r.Call}, err
 		}
 		text += fmt.Sprintf("\n[%d characters left out in the middle", dropped)
-		if pager := g.Tools.pager(); pager != "" {
+		if pager := g.Tools.Pager(); pager != "" {
 			text += fmt.Sprintf("; %s with call %q reads on", pager, c.ID)
 		}
 		text += "]"

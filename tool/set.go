@@ -31,7 +31,7 @@ func NewSet(tools ...Tool) (*Set, error) {
 			}
 			s.names[fold(n)] = len(s.tools)
 		}
-		if first := s.pager(); first != "" && t.facts.Pager {
+		if first := s.Pager(); first != "" && t.facts.Pager {
 			return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tools %s and %s both page through results.", first, t.facts.Name)
 		}
 		s.tools = append(s.tools, t)
@@ -92,8 +92,8 @@ func (s *Set) Only(names ...string) (*Set, error) {
 	return NewSet(some...)
 }
 
-// pager is the name of the tool that pages through cut results, or "".
-func (s *Set) pager() string {
+// Pager is the name of the tool that pages through cut results, or "".
+func (s *Set) Pager() string {
 	for _, t := range s.tools {
 		if t.facts.Pager {
 			return t.facts.Name

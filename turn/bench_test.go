@@ -32,6 +32,8 @@ import (
 type options struct {
 	Mode     jackline.Mode          `json:"mode"`
 	Native   bool                   `json:"native"`
+	Vision   bool                   `json:"vision"`
+	Guide    string                 `json:"guide"` // what a trusted workspace says
 	Window   int                    `json:"window"`
 	Turn     jackline.TurnOptions   `json:"turn"`
 	Agent    jackline.AgentSettings `json:"agent"`
@@ -74,7 +76,7 @@ func newBench(t testing.TB, o options, text string) *bench {
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.raw = script.New(s, script.Options{Native: o.Native, Window: o.Window})
+	b.raw = script.New(s, script.Options{Native: o.Native, Window: o.Window, Vision: o.Vision})
 	main := b.raw
 	if !o.Native {
 		main = wrapped(b.raw, o.Window)
@@ -134,6 +136,8 @@ func (b *bench) open(t testing.TB) {
 			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Halted: func() bool { return b.o.Killed }}, nil
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
+		Files:    db,
+		Guide:    func(context.Context, jackline.Session) (string, error) { return b.o.Guide, nil },
 	}
 }
 
@@ -325,6 +329,9 @@ func written(r model.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "system: %s\n", strings.Join(r.System, "\n--\n"))
 	for _, m := range r.Messages {
+		for _, i := range m.Images {
+			fmt.Fprintf(&b, "  image %s %s\n", i.Type, i.Data)
+		}
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
 		for _, c := range m.Calls {
 			fmt.Fprintf(&b, "  call %s %s\n", c.Name, c.Args)

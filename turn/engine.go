@@ -23,6 +23,11 @@ type Engine struct {
 	Settings func(context.Context, jackline.Owner) (jackline.AgentSettings, error)
 	Errors   *slog.Logger // gets the causes that nobody else may see
 
+	// Files are the attachments; nil where there are none.
+	Files Files
+	// Guide gives the instructions of a session's workspace, if its owner trusts it; nil or "" is none.
+	Guide func(context.Context, jackline.Session) (string, error)
+
 	mu    sync.Mutex
 	ratio map[string]float64 // model name → tokens counted per token estimated
 }
@@ -84,6 +89,9 @@ type run struct {
 	offered, known []model.Tool
 	collected      map[jackline.CallID]bool // calls whose results are in the history
 	found          map[string]bool          // tools that were described to the model on the way
+
+	images map[jackline.AttachmentID]model.Image // the pictures of the history that the model sees
+	guide  string                                // what a trusted workspace says, the same as long as the turn lasts
 }
 
 // over is a turn's end: how and why.
@@ -218,7 +226,13 @@ func (r *run) equip(ctx context.Context) (err error) {
 		return err
 	}
 	r.m = models
-	return fitsWindow(models.Main.Info())
+	if err := fitsWindow(models.Main.Info()); err != nil {
+		return err
+	}
+	if err := r.readGuide(ctx); err != nil {
+		return err
+	}
+	return r.see(ctx, r.items)
 }
 
 // begin opens a queued turn, or says that a waiting one runs again.
@@ -258,17 +272,25 @@ var errEnded = errors.New("turn: ended before it began")
 func (r *run) open(ctx context.Context) error {
 	said := r.directives()
 	r.t.Status, r.t.Started = jackline.Running, time.Now().UTC()
-	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: r.promptText()}
+	at, err := r.attach(ctx)
+	if err != nil {
+		return err
+	}
+	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: r.promptText(at.text), Images: at.images}
+	if err := r.see(ctx, []jackline.Item{item}); err != nil {
+		return err
+	}
 	rec := jackline.Record{Turn: &r.t, Items: []jackline.Item{item}}
 	if r.s.Title == "" {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
 	}
+	rec.State = r.guideState()
 	if r.t.Options.Continues == "" {
 		// A plan is the plan of one task.
-		rec.State = map[string]json.RawMessage{jackline.PlanKey: json.RawMessage("null")}
+		rec.State[jackline.PlanKey] = json.RawMessage("null")
 	}
-	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk}
+	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk, Attachments: at.list}
 	bodies := []jackline.Body{&start}
 	if r.m.Main != nil {
 		info := r.m.Main.Info()
@@ -281,6 +303,12 @@ func (r *run) open(ctx context.Context) error {
 			p.Tools = append(p.Tools, t.Name)
 		}
 		bodies = append(bodies, p)
+	}
+	// Whoever wrote a file is not known: it taints, on record before a model reads it.
+	if len(at.list) > 0 && !r.s.Labels.Tainted {
+		r.s.Labels.Tainted = true
+		rec.Labels = jackline.Labels{Tainted: true}
+		bodies = append(bodies, jackline.LabelChanged{Labels: r.s.Labels, Why: "Attached: " + at.list[0].Name})
 	}
 	if said != "" {
 		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: said})

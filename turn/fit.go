@@ -218,6 +218,9 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 
 	newest := r.newestResults(w.items)
 	for k := range w.items {
+		if it := w.items[k]; it.Turn != r.t.ID && len(it.Images) > 0 {
+			w.change(k, withoutImages(it)) // what was seen in them is in the answers
+		}
 		if w.items[k].Role == jackline.ItemResult && k < newest && !enough() {
 			w.cut(k)
 		}
@@ -237,6 +240,11 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	for k := range w.items {
 		if w.items[k].Role == jackline.ItemResult && (w.tokens() > budget || w.results > resultShare(r.m.Main.Info().Window)) {
 			w.cut(k)
+		}
+	}
+	for k, it := range w.items {
+		if len(it.Images) > 0 && w.tokens() > budget {
+			w.change(k, withoutImages(it))
 		}
 	}
 	for w.tokens() > budget && r.trimLongest(w) {

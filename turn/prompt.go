@@ -41,6 +41,9 @@ func (r *run) system(items []jackline.Item) []string {
 		persona + "\n" + houseRules,
 		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
 	}
+	if guide := r.guideBlock(); guide != "" {
+		blocks = append(blocks, guide)
+	}
 	for _, it := range items {
 		if it.Role == jackline.ItemSummary {
 			blocks = append(blocks, "What happened before, in short:\n"+it.Text)
@@ -50,8 +53,8 @@ func (r *run) system(items []jackline.Item) []string {
 }
 
 // promptText is the turn's prompt as the model gets it. What changes from turn to turn stands in front of the owner's words and is
-// frozen with them, so that the system message never changes.
-func (r *run) promptText() string {
+// frozen with them, so that the system message never changes. files is what was read of attachments.
+func (r *run) promptText(files string) string {
 	var b strings.Builder
 	now := time.Now().In(r.zone)
 	zone := ""
@@ -66,6 +69,7 @@ func (r *run) promptText() string {
 		b.WriteString(" Plan only: look, and say what you would do. Changes are refused.")
 	}
 	b.WriteString("]\n")
+	b.WriteString(files)
 	if r.t.Options.Continues != "" && r.t.Prompt == "" {
 		b.WriteString("Go on with the task from where you stopped.")
 	}
@@ -79,7 +83,8 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 	for _, it := range items {
 		switch it.Role {
 		case jackline.ItemPrompt:
-			out = append(out, model.Message{Role: model.User, Text: it.Text})
+			images, say := r.pictures(it)
+			out = append(out, model.Message{Role: model.User, Text: it.Text + say, Images: images})
 		case jackline.ItemNote:
 			out = append(out, model.Message{Role: model.User, Text: "[note] " + it.Text})
 		case jackline.ItemAssistant:

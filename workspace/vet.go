@@ -13,8 +13,32 @@ import (
 func Vet(dir string, o Options) (string, error) {
 	const op = "workspace.Vet"
 	home, _ := os.UserHomeDir()
+	real, err := realFolder(op, dir)
+	if err != nil {
+		return "", err
+	}
+	home = realHome(home)
+	if why := unfit(filepath.ToSlash(real), filepath.ToSlash(home)); why != "" {
+		return "", jackline.E(op, jackline.Forbidden, nil, "%s %s; make a folder of its own for the work, for example %s.",
+			quote(dir), why, quote(filepath.Join(home, "jackline")))
+	}
+	if err := apart(dir, real, o.State); err != nil {
+		return "", err
+	}
+	if err := usable(real); err != nil {
+		return "", jackline.E(op, jackline.Forbidden, err, "%s cannot be read and written by the user that Jackline runs as; change its owner or mode, or take another folder.", quote(dir))
+	}
+	return real, nil
+}
+
+// realFolder is the real absolute path of a folder that a person named. ~ is the home folder.
+func realFolder(op, dir string) (string, error) {
+	home, _ := os.UserHomeDir()
 	if strings.TrimSpace(dir) == "" {
 		return "", jackline.E(op, jackline.Invalid, nil, "Say which folder is to be the workspace.")
+	}
+	if len(dir) > maxPath {
+		return "", jackline.E(op, jackline.Invalid, nil, "The folder's path is longer than %d bytes.", maxPath)
 	}
 	if r, bad := badRune(dir); bad {
 		return "", jackline.E(op, jackline.Invalid, nil, "The folder's name holds the control or invisible character U+%04X.", r)
@@ -39,21 +63,24 @@ func Vet(dir string, o Options) (string, error) {
 	if !info.IsDir() {
 		return "", jackline.E(op, jackline.Invalid, nil, "%s is a file; a workspace is a folder.", quote(dir))
 	}
-	if realHome, err := filepath.EvalSymlinks(home); err == nil {
-		home = realHome
-	}
-	if why := unfit(filepath.ToSlash(real), filepath.ToSlash(home)); why != "" {
-		return "", jackline.E(op, jackline.Forbidden, nil, "%s %s; make a folder of its own for the work, for example %s.",
-			quote(dir), why, quote(filepath.Join(home, "jackline")))
-	}
-	if err := apart(dir, real, o.State); err != nil {
-		return "", err
-	}
-	if err := usable(real); err != nil {
-		return "", jackline.E(op, jackline.Forbidden, err, "%s cannot be read and written by the user that Jackline runs as; change its owner or mode, or take another folder.", quote(dir))
-	}
 	return real, nil
 }
+
+// realHome is the home folder without links.
+func realHome(home string) string {
+	if real, err := filepath.EvalSymlinks(home); err == nil && home != "" {
+		return real
+	}
+	return home
+}
+
+// Why a folder is unfit that may all the same be looked into, on the way to one that is not.
+const (
+	wholeHome  = "is the whole home folder"
+	aboveHomes = "holds the home folders"
+	someHome   = "is a whole home folder"
+	shared     = "is a folder that the whole system shares"
+)
 
 // unfit says why a folder is one that many programs or people share. Both paths have forward slashes.
 func unfit(path, home string) string {
@@ -66,13 +93,13 @@ func unfit(path, home string) string {
 	case len(e) == 0:
 		return "is the whole file system"
 	case home != "" && path == home:
-		return "is the whole home folder"
+		return wholeHome
 	case home != "" && strings.HasPrefix(home, up+"/"):
-		return "holds the home folders"
+		return aboveHomes
 	case home != "" && len(solid(split(home))) > 0 && strings.HasPrefix(path, strings.TrimSuffix(home, "/")+"/"):
 		return "" // whatever home is, as for a user called root
 	case len(e) == 2 && (e[0] == "home" || e[0] == "Users"):
-		return "is a whole home folder"
+		return someHome
 	case len(e) == 2 && e[0] == "usr" && e[1] == "local", len(e) == 2 && e[0] == "mnt" && len(e[1]) == 1:
 		return "is a folder of the system"
 	case e[0] == "usr" && len(e) > 2 && e[1] == "local":
@@ -83,7 +110,7 @@ func unfit(path, home string) string {
 		return "is a folder of the system"
 	case "home", "Users", "var", "opt", "srv", "mnt", "media", "run", "Volumes", "tmp", "private":
 		if len(e) == 1 {
-			return "is a folder that the whole system shares"
+			return shared
 		}
 	default:
 		if strings.HasPrefix(first, "lib") && (first == "lib" || first == "lib32" || first == "lib64" || first == "libx32") {
@@ -99,11 +126,11 @@ func unfitWindows(path, home string) string {
 	case len(e) == 0:
 		return "is a whole drive"
 	case path == home:
-		return "is the whole home folder"
+		return wholeHome
 	case strings.HasPrefix(home, path+"/"):
-		return "holds the home folders"
+		return aboveHomes
 	case e[0] == "users" && len(e) == 2:
-		return "is a whole home folder"
+		return someHome
 	case e[0] == "windows", strings.HasPrefix(e[0], "program files"), e[0] == "programdata":
 		return "is a folder of the system"
 	}

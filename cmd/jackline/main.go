@@ -162,7 +162,7 @@ func (m *Main) root() *cobra.Command {
 	f.Var(choice{of: []string{"auto", "always", "never"}, v: &m.color}, "color", "colour: auto, always, never")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
-	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(),
+	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
 		m.sessionsCmd(), m.approveCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }

@@ -30,6 +30,7 @@ type runOptions struct {
 	mode      string
 	onAsk     string
 	allow     []string
+	attach    []string // files that go with the task
 	maxSteps  int
 	maxTokens int
 	maxTime   time.Duration
@@ -83,6 +84,7 @@ func (m *Main) runCmd() *cobra.Command {
 	f.StringVar(&o.mode, "mode", "", "what runs unasked: "+strings.Join(jackline.Modes(), ", "))
 	f.StringVar(&o.onAsk, "on-ask", "", "what a question becomes without a person: deny, fail, wait")
 	f.StringArrayVar(&o.allow, "allow", nil, "allow what a rule names, for this task: 'shell(npm test*)'")
+	f.StringArrayVar(&o.attach, "attach", nil, "a file that goes with the task: a text, or a picture for a model that sees; may be given again")
 	f.IntVar(&o.maxSteps, "max-steps", 0, "model requests the task may take; 1 turns tools off")
 	f.BoolVar(&o.plan, "plan", false, "look, and say what would be done; changes are refused")
 	f.BoolVar(&o.guide, "guide", false, "answer in words, without tools")
@@ -150,6 +152,10 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err := m.warnIdle(o.allow); err != nil {
 		return err
 	}
+	attached, err := files(o.attach, prompt)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())
@@ -173,6 +179,9 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		if body["continue"], err = c.LastTurn(ctx, s.ID); err != nil {
 			return m.failedRun(o, err)
 		}
+	}
+	if err := attachAll(ctx, c, s.ID, attached, body); err != nil {
+		return m.failedRun(o, err)
 	}
 	after, err := c.LastEvent(ctx, s.ID)
 	if err != nil {

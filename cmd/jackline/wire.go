@@ -24,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
+	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
@@ -41,6 +42,7 @@ type app struct {
 	engines *engines.Engines
 	policy  *policy.Policy
 	desk    *approval.Desk
+	folders *folders.Folders
 	turns   *runs.Turns
 	server  *server.Server
 	token   string
@@ -87,7 +89,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	a.set = settings.New(conf, a.db)
 	a.engines = engines.New(engines.Options{
 		Name: conf.Text("model.name"), BaseURL: conf.Text("model.baseUrl"), KeyEnv: conf.Text("model.apiKeyEnv"),
-		ToolMode: conf.Text("model.toolMode"), Window: conf.Number("model.window"), File: conf.Places.File, Env: m.Env,
+		ToolMode: conf.Text("model.toolMode"), Window: conf.Number("model.window"), Vision: conf.Get("model.vision").(bool), File: conf.Places.File, Env: m.Env,
 	})
 	var names []string
 	if a.policy, names, a.runner, err = newPolicy(); err != nil {
@@ -104,14 +106,17 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	}
 	m.warn(idle(a.policy, names, inForce))
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
+	a.folders = folders.New(a.db, a.places())
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
+		Files: a.db, Guide: a.guide,
 	}
 	if a.turns, err = runs.Open(ctx, runs.Config{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{
 		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
+		Extract: readFile, Folders: a.folders,
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
 		Version: buildVersion(), Sandbox: "none", Log: a.log,
 	})
@@ -202,7 +207,7 @@ func (a *app) place(dir string) (*place, error) {
 		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
-	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.db.Call, Spill: a.db.ReadSpill},
+	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.result, Spill: a.db.ReadSpill},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())

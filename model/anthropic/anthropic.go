@@ -82,6 +82,9 @@ type Options struct {
 	// of calls are written as user messages: a wrapper has put into words what the model is to know.
 	Native bool
 
+	// Vision says that the model reads images: the loop sends some then.
+	Vision bool
+
 	// Think says whether the model reasons before it answers. Unknown leaves that to the model, No turns it off
 	// where the model can, Yes turns it on.
 	Think model.Known
@@ -157,7 +160,7 @@ func New(o Options) (*Model, error) {
 	m := &Model{
 		client: client, path: "v1/", max: cmp.Or(max(o.MaxTokens, 0), defaultMax),
 		think: o.Think, budget: max(o.Budget, 0), effort: o.Effort, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native},
+		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
 	}
 	if strings.HasSuffix(client.Address(), "/v1") {
 		m.path = ""

@@ -245,7 +245,7 @@ func (m *Model) Size(r model.Request) int {
 		n += utf8.RuneCountInString(b)
 	}
 	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text)
+		n += utf8.RuneCountInString(msg.Text) + len(msg.Images)*model.ImageSize
 		if !m.info.Native {
 			continue
 		}

@@ -54,6 +54,9 @@ type Options struct {
 	// of calls are written as user messages: a wrapper has put into words what the model is to know.
 	Native bool
 
+	// Vision says that the model reads images: the loop sends some then.
+	Vision bool
+
 	// ReadArgs reads the arguments of a call into one JSON object in canonical form. The default is
 	// [engine.StrictArgs]. Missing arguments never get here: they are {}.
 	ReadArgs func(text string) (canonical json.RawMessage, cut bool, ok bool)
@@ -122,7 +125,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, think: o.Think, keepAlive: o.KeepAlive, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native},
+		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native, Vision: o.Vision},
 	}
 	if m.info.Window == 0 {
 		m.info.Window = engine.DefaultWindow

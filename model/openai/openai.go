@@ -44,6 +44,9 @@ type Options struct {
 	// of calls are written as user messages: a wrapper has put into words what the model is to know.
 	Native bool
 
+	// Vision sends images. Otherwise they are left out: engines refuse what their model does not read.
+	Vision bool
+
 	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
 	// may repair: cut says that it had to close what was cut off. The default is [engine.StrictArgs]. Empty
 	// arguments never get here: they are {}.
@@ -91,7 +94,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native},
+		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = engine.DefaultWindow, true

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,9 +36,7 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 	defer m.drafts.Keep(d)
 
 	w := writer{n: d.State.n}
-	if len(waiting) > 0 {
-		w.message("user", strings.Join(waiting, "\n\n"))
-	}
+	w.user(waiting)
 	w.raw(`],"stream":true`)
 	if q&noStreamOptions == 0 {
 		w.raw(`,"stream_options":{"include_usage":true}`)
@@ -93,15 +92,13 @@ func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
 
 // goOn writes the messages of r that are not written yet. It gives the texts that wait: what comes next may have to be joined
 // with them.
-func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []string) {
+func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []model.Message) {
 	w := &d.State
 	if w.lead != "" {
-		user = append(user, w.lead)
+		user = append(user, model.Message{Text: w.lead})
 	}
 	flush := func() {
-		if len(user) > 0 {
-			w.message("user", strings.Join(user, "\n\n"))
-		}
+		w.user(user)
 		user, w.lead = user[:0], ""
 	}
 	for i := d.Written(); i < len(r.Messages); i++ {
@@ -113,7 +110,11 @@ func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []st
 			flush()
 			w.result(msg)
 		default:
-			user = append(user, msg.Text)
+			said := model.Message{Text: msg.Text}
+			if m.info.Vision {
+				said.Images = msg.Images
+			}
+			user = append(user, said)
 			if q&mustAlternate != 0 {
 				continue
 			}
@@ -189,6 +190,51 @@ func (w *writer) message(role, text string) {
 	w.raw(`,"content":`)
 	w.text(text)
 	w.raw(`}`)
+}
+
+// user writes messages as one. Text alone is a string, which every engine takes; with images it is parts, in the order in which
+// they came, so that what is joined to them later stands behind them.
+func (w *writer) user(said []model.Message) {
+	if len(said) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(said, func(m model.Message) bool { return len(m.Images) > 0 }) {
+		texts := make([]string, len(said))
+		for i, m := range said {
+			texts[i] = m.Text
+		}
+		w.message("user", strings.Join(texts, "\n\n"))
+		return
+	}
+	w.begin("user")
+	w.raw(`,"content":[`)
+	n := 0
+	for _, m := range said {
+		for _, image := range m.Images {
+			w.comma(n)
+			n++
+			w.raw(`{"type":"image_url","image_url":{"url":"data:` + imageType(image.Type) + `;base64,`)
+			w.b = base64.StdEncoding.AppendEncode(w.b, image.Data)
+			w.raw(`"}}`)
+		}
+		if m.Text != "" {
+			w.comma(n)
+			n++
+			w.raw(`{"type":"text","text":`)
+			w.text(m.Text)
+			w.raw(`}`)
+		}
+	}
+	w.raw(`]}`)
+}
+
+// imageType is an image's media type, if it is one that may stand in an address.
+func imageType(t string) string {
+	switch t {
+	case "image/png", "image/jpeg", "image/webp", "image/gif":
+		return t
+	}
+	return "application/octet-stream"
 }
 
 // assistant writes what the model said. Content is there even when it is empty: some engines want it.
@@ -291,6 +337,9 @@ func (m *Model) headSize(r model.Request) int {
 
 func (m *Model) messageSize(msg model.Message) int {
 	n := utf8.RuneCountInString(msg.Text)
+	if m.info.Vision {
+		n += len(msg.Images) * model.ImageSize
+	}
 	if !m.info.Native {
 		return n
 	}

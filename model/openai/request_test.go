@@ -81,6 +81,42 @@ func TestBody(t *testing.T) {
 	}
 }
 
+// Images go in front of their message's text, to a model that reads them; what is sent for them does not depend on what follows.
+func TestImages(t *testing.T) {
+	picture := func(data string) []model.Image { return []model.Image{{Type: "image/png", Data: []byte(data)}} }
+	first := model.Request{Messages: []model.Message{{Role: model.User, Text: "see", Images: picture("abc")}}}
+	second := first
+	second.Messages = append(second.Messages[:1:1], model.Message{Role: model.Assistant, Text: "seen"},
+		model.Message{Role: model.User, Images: append(picture("\xff"), model.Image{Type: `x",`, Data: nil})})
+	ask := func(vision bool, turns ...turn) []string {
+		st := &stub{turns: turns}
+		m, err := openai.New(openai.Options{BaseURL: "http://engine.test/v1", Model: "m", Vision: vision, Transport: st, Retry: once})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []model.Request{first, second} {
+			if got := play(t, m, r); !strings.HasSuffix(got, "finish stop\n") {
+				t.Fatal(got)
+			}
+		}
+		return st.sent
+	}
+	ok := says(200, text("a")+finish("stop"))
+	const one = `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}},{"type":"text","text":"see"}]}`
+	const two = one + `,{"role":"assistant","content":"seen"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,/w=="}},` +
+		`{"type":"image_url","image_url":{"url":"data:application/octet-stream;base64,"}}]}`
+	for n, got := range ask(true, ok, ok) {
+		if want := []string{one, two}[n]; !strings.HasPrefix(got, want+`],"stream"`) {
+			t.Errorf("\n got %s\nwant %s", got, want)
+		}
+	}
+	for _, got := range ask(false, ok, ok) {
+		if !strings.HasPrefix(got, `{"model":"m","messages":[{"role":"user","content":"see"}`) || strings.Contains(got, "base64") {
+			t.Errorf("to a model that sees nothing: %s", got)
+		}
+	}
+}
+
 // A request that adds to another begins with its bytes.
 func TestPrefix(t *testing.T) {
 	for _, native := range []bool{true, false} {

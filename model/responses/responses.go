@@ -56,6 +56,9 @@ type Options struct {
 	// messages: a wrapper has put into words what the model is to know.
 	Native bool
 
+	// Vision says that the model reads images: the loop sends some then.
+	Vision bool
+
 	// Effort is how much the model reasons: none, minimal, low, medium, high, or what else the model knows. "" leaves it to the
 	// model.
 	Effort string
@@ -115,7 +118,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, effort: o.Effort, summaries: o.Summaries, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native},
+		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = engine.DefaultWindow, true

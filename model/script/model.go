@@ -18,6 +18,7 @@ const DefaultWindow = 8192
 type Options struct {
 	Native bool // play calls as calls; otherwise write them into the text
 	Window int  // context size in tokens; 0 is DefaultWindow
+	Vision bool // claim to read images
 }
 
 // Model plays a [Script]. It is safe for use by several goroutines at once: each request takes the next answer.
@@ -31,7 +32,7 @@ func New(s *Script, o Options) *Model {
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native}}
+	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native, Vision: o.Vision}}
 }
 
 // Info gives the name "script:NAME" and what the options said.
@@ -44,7 +45,7 @@ func (m *Model) Size(r model.Request) int {
 		n += utf8.RuneCountInString(block)
 	}
 	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text) + utf8.RuneCountInString(msg.Name)
+		n += utf8.RuneCountInString(msg.Text) + utf8.RuneCountInString(msg.Name) + len(msg.Images)*model.ImageSize
 		for _, c := range msg.Calls {
 			n += utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
 		}

@@ -34,7 +34,7 @@ func Log(ctx context.Context, db *store.DB, owner jackline.Owner, id jackline.Se
 }
 
 // Copy copies a chat under another title: its ended turns up to and with last, or all of them, their calls, the log of
-// them, and what the model remembers of them. Everything gets a name of its own. Grants and open questions stay
+// them, and what the model remembers of them. The files that came with them go along, and everything gets a name of its own. Grants and open questions stay
 // behind, and labels go along: the model of the copy has read what the model of the first one has.
 func Copy(ctx context.Context, db *store.DB, owner jackline.Owner, from jackline.Session, title string, last jackline.TurnID) (jackline.Session, error) {
 	all, err := db.Turns(ctx, owner, from.ID)
@@ -165,6 +165,9 @@ func (c *copying) remembered(history []jackline.Item) []jackline.Item {
 // remembers.
 func (c *copying) write(ctx context.Context, to jackline.Session) error {
 	c.names[string(c.from.ID)] = string(to.ID)
+	if err := c.attachments(ctx, to.ID); err != nil {
+		return err
+	}
 	pairs := make([]string, 0, 2*len(c.names))
 	for old, name := range c.names {
 		pairs = append(pairs, old, name)
@@ -222,6 +225,38 @@ func renamed[T any](v T, names *strings.Replacer) (out T, err error) {
 		return out, jackline.E("archive.Copy", jackline.Internal, err, "This chat cannot be copied.")
 	}
 	return out, nil
+}
+
+// attachments copies the files that came with the copied turns. Those that are gone stay gone.
+func (c *copying) attachments(ctx context.Context, to jackline.SessionID) error {
+	for _, t := range c.turns {
+		for _, id := range t.Options.Attachments {
+			if c.names[string(id)] != "" {
+				continue
+			}
+			a, err := c.db.Attachment(ctx, c.owner, id)
+			var data []byte
+			var text string
+			if err == nil {
+				data, err = c.db.AttachmentData(ctx, c.owner, id)
+			}
+			if err == nil {
+				text, err = c.db.AttachmentText(ctx, c.owner, id)
+			}
+			if kind := jackline.KindOf(err); err != nil && (kind == jackline.NotFound || kind == jackline.Gone) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			a.Session = to
+			if a, err = c.db.Attach(ctx, c.owner, a, data, text); err != nil {
+				return err
+			}
+			c.names[string(id)] = string(a.ID)
+		}
+	}
+	return nil
 }
 
 // spill copies the long result of a call, if it has one.

@@ -4,7 +4,7 @@
 // It is for a server on a person's own machine, which every web page that this person visits can try to reach. So the
 // host must be one of the server's exact names, which a name that was bound anew to this machine is not; an origin must
 // be the server's own; what a browser says comes from another site is refused; and there are no CORS headers and no
-// cookies, only a bearer token that no other site has. Bodies are JSON, of a bounded size, and are read whole.
+// cookies, only a bearer token that no other site has. Bodies are JSON, or a file where a file is to come, of a bounded size, and are read whole.
 package guard
 
 import (
@@ -14,6 +14,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -27,8 +28,9 @@ const (
 	// MaxBody bounds a request's body: the arguments of a call that writes a file of a size that people edit by hand.
 	MaxBody = 1 << 20
 
-	// bodyTime is how long a body may take to arrive.
-	bodyTime = 30 * time.Second
+	// bodyTime is how long a body may take to arrive, and uploadTime a file, which may come over a slow line.
+	bodyTime   = 30 * time.Second
+	uploadTime = 5 * time.Minute
 
 	// restTime is how long the rest of a body may take that nobody wants.
 	restTime = time.Second
@@ -65,6 +67,8 @@ type Config struct {
 	Page func(*http.Request) bool
 	// Public reports whether a request needs no token.
 	Public func(*http.Request) bool
+	// Upload reports whether a request's body is a file, of at most so many bytes; 0 is none. nil is never.
+	Upload func(*http.Request) (most int64)
 	// Refuse answers in place of Next.
 	Refuse func(http.ResponseWriter, Refusal)
 	Next   http.Handler
@@ -86,7 +90,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	headers(w.Header(), g.Page(r))
 	why := g.refuse(r)
 	if why == nil {
-		why = readBody(w, r)
+		why = g.readBody(w, r)
 	}
 	if why != nil {
 		if r.ContentLength != 0 {
@@ -195,25 +199,41 @@ func Loopback(hostport string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// readBody takes the whole body in, so that nothing behind it waits for a slow client, and refuses what is no JSON.
+// UploadType is the content type of a file. Another site's page could send a form, and anything that a form can send, without
+// being asked; this it could not, if ever what stands before it should fail.
+const UploadType = "application/octet-stream"
+
+// readBody takes the whole body in, so that nothing behind it waits for a slow client, and refuses what is no JSON, or no
+// file where a file is to come.
 //
 // The deadline is lifted again: left standing it would end the request's context while a long call runs.
-func readBody(w http.ResponseWriter, r *http.Request) *Refusal {
-	tooLarge := &Refusal{http.StatusRequestEntityTooLarge, TooLarge, "The body is larger than 1 MiB."}
+func (g *guard) readBody(w http.ResponseWriter, r *http.Request) *Refusal {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	if r.ContentLength > MaxBody {
+	want, most, patience := "application/json", int64(MaxBody), bodyTime
+	tooLarge := &Refusal{http.StatusRequestEntityTooLarge, TooLarge, "The body is larger than 1 MiB."}
+	if g.Upload != nil {
+		if n := g.Upload(r); n > 0 {
+			want, most, patience = UploadType, n, uploadTime
+			tooLarge.Detail = fmt.Sprintf("The file is larger than %d MiB, which is the most.", n>>20)
+		}
+	}
+	if r.ContentLength > most {
 		return tooLarge
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
-	if err != nil || kind != "application/json" || charset != "" && charset != "utf-8" || r.Header.Get("Content-Encoding") != "" {
-		return &Refusal{http.StatusUnsupportedMediaType, MediaType, "Bodies must be application/json."}
+	if err != nil || kind != want || charset != "" && charset != "utf-8" || r.Header.Get("Content-Encoding") != "" {
+		detail := "Bodies must be application/json."
+		if want == UploadType {
+			detail = "A file is sent as it is, as " + UploadType + "; what it is, the server sees for itself."
+		}
+		return &Refusal{http.StatusUnsupportedMediaType, MediaType, detail}
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a client in this process has none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // a client in this process has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	_ = control.SetReadDeadline(time.Time{})
 	var over *http.MaxBytesError
 	switch {

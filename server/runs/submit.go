@@ -112,6 +112,7 @@ func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.Sessi
 	}
 	opt = inherit(old.Options, opt)
 	if old.Started.IsZero() { // it was interrupted before it began: its prompt never reached the model
+		opt.Attachments = old.Options.Attachments
 		return t.add(ctx, l, jackline.Turn{Prompt: old.Prompt, Options: opt}, false)
 	}
 	opt.Continues = id

@@ -20,6 +20,24 @@ func absent() map[string]try {
 		"Append": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return second(db.Append(ctx, bob, jackline.Record{Session: s, Title: "bob was here", Events: []jackline.Event{text(s, 1)}}))
 		},
+		"Attach": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Attach(ctx, bob, jackline.Attachment{Session: s, Name: "bob was here"}, []byte("bob"), "bob"))
+		},
+		"Attachment": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Attachment(ctx, bob, rec.Turn.Options.Attachments[0]))
+		},
+		"AttachmentData": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.AttachmentData(ctx, bob, rec.Turn.Options.Attachments[0]))
+		},
+		"AttachmentText": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.AttachmentText(ctx, bob, rec.Turn.Options.Attachments[0]))
+		},
+		"Attachments": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Attachments(ctx, bob, s))
+		},
+		"Detach": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.Detach(ctx, bob, rec.Turn.Options.Attachments[0])
+		},
 		"Approval": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return second(db.Approval(ctx, bob, rec.Approvals[0].ID))
 		},
@@ -185,6 +203,9 @@ func everyMethod(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	s := session(t, db, alice)
 	rec := full(s, 1)
+	a, err := db.Attach(ctx, alice, jackline.Attachment{Session: s, Name: "a.txt", Type: "text/plain"}, []byte("alice's"), "alice's")
+	must(t, err)
+	rec.Turn.Options.Attachments = []jackline.AttachmentID{a.ID}
 	appendTo(t, db, alice, rec)
 	appendTo(t, db, alice, jackline.Record{Session: s, Turn: &jackline.Turn{ID: "t_queued", Status: jackline.Queued, Prompt: "tell"}})
 	rec.Turn.Status = jackline.Done // so that nothing but the owner forbids to delete the session
@@ -208,6 +229,9 @@ func everyMethod(t *testing.T, db *store.DB) {
 	same(t, "alice's rows", snapshot(t, db, alice, s), before)
 	if page, _, err := db.ReadSpill(ctx, alice, rec.Calls[0].ID, 0, 100); page != "alice's" || err != nil {
 		t.Fatalf("alice's spill: %q, %v", page, err)
+	}
+	if text, err := db.AttachmentText(ctx, alice, a.ID); text != "alice's" || err != nil {
+		t.Fatalf("alice's attachment: %q, %v", text, err)
 	}
 	typ, owner := reflect.TypeFor[*store.DB](), reflect.TypeFor[jackline.Owner]()
 	for m := range typ.Methods() {

@@ -147,7 +147,7 @@ func full(s jackline.SessionID, n int) jackline.Record {
 			Acts: true, MS: 12, Started: at,
 		}},
 		Items: []jackline.Item{
-			{Turn: turn, Role: jackline.ItemPrompt, Text: "p\x00\xff"},
+			{Turn: turn, Role: jackline.ItemPrompt, Text: "p\x00\xff", Images: []jackline.AttachmentID{"f_1", "f_2"}},
 			{Turn: turn, Role: jackline.ItemAssistant, Text: "", Calls: []jackline.CallID{call, "c_other"}},
 			{Turn: turn, Role: jackline.ItemResult, Call: call, Keep: 400},
 		},

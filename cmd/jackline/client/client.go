@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/server/guard"
 )
 
 // A Client speaks the HTTP API. There is one for both ways to run: with a server it dials, without one it talks to a
@@ -59,7 +60,16 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(b)
 	}
-	resp, err := c.do(ctx, method, path, body, nil)
+	return c.exchange(ctx, method, path, body, nil, out)
+}
+
+// Upload makes a request whose body is a file, and decodes its answer into out.
+func (c *Client) Upload(ctx context.Context, method, path string, file []byte, out any) error {
+	return c.exchange(ctx, method, path, bytes.NewReader(file), map[string]string{"Content-Type": guard.UploadType}, out)
+}
+
+func (c *Client) exchange(ctx context.Context, method, path string, body io.Reader, header map[string]string, out any) error {
+	resp, err := c.do(ctx, method, path, body, header)
 	if err != nil {
 		return err
 	}

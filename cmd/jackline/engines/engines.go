@@ -29,6 +29,7 @@ import (
 type Options struct {
 	Name, BaseURL, KeyEnv, ToolMode string
 	Window                          int
+	Vision                          bool // it reads images
 
 	File string              // where the settings are, for those who are told to change them
 	Env  func(string) string // the environment, for the engine's key
@@ -53,6 +54,7 @@ type Status struct {
 	Window  int
 	Assumed bool // the window is a guess
 	Mode    string
+	Vision  bool // it reads images
 	BaseURL string
 	Ready   bool
 	Why     string // why it is not ready, and what to do
@@ -108,14 +110,14 @@ func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, e
 func (e *Engines) make(name string) (turn.Models, error) {
 	window, mode := e.o.Window, e.o.ToolMode
 	if file, ok := strings.CutPrefix(name, "script:"); ok {
-		raw, err := scripted(file, window, mode == "native")
+		raw, err := scripted(file, script.Options{Native: mode == "native", Window: window, Vision: e.o.Vision})
 		if err != nil {
 			return turn.Models{}, err
 		}
 		return modelsOf(raw, mode == "native"), nil
 	}
 	o := openai.Options{
-		BaseURL: e.o.BaseURL, Model: name, Window: window, Assumed: window == 0, ReadArgs: readArgs,
+		BaseURL: e.o.BaseURL, Model: name, Window: window, Assumed: window == 0, Vision: e.o.Vision, ReadArgs: readArgs,
 	}
 	if v := e.o.KeyEnv; v != "" {
 		o.Key = engine.Key(e.o.Env(v))
@@ -172,7 +174,7 @@ func (e *Engines) Status() Status {
 	}
 	info := m.Main.Info()
 	// The model itself knows how it makes calls just now: an engine may have turned out to know none.
-	st.Window, st.Assumed, st.Mode, st.Ready = info.Window, info.Assumed, "text", true
+	st.Window, st.Assumed, st.Vision, st.Mode, st.Ready = info.Window, info.Assumed, info.Vision, "text", true
 	if info.Native {
 		st.Mode = "native"
 	}
@@ -245,7 +247,7 @@ func readArgs(text string) (canonical json.RawMessage, cut, ok bool) {
 	return canonical, found.Cut, err == nil
 }
 
-func scripted(file string, window int, native bool) (model.Model, error) {
+func scripted(file string, o script.Options) (model.Model, error) {
 	st, err := os.Stat(file)
 	if err == nil && (st.Size() > maxScript || !st.Mode().IsRegular()) {
 		return nil, jackline.E("engines", jackline.Invalid, nil, "The transcript %s is no file of at most %d bytes.", file, maxScript)
@@ -258,7 +260,7 @@ func scripted(file string, window int, native bool) (model.Model, error) {
 	if err != nil {
 		return nil, jackline.E("engines", jackline.Invalid, err, "The transcript %s is not right: %v", file, err)
 	}
-	return script.New(s, script.Options{Native: native, Window: window}), nil
+	return script.New(s, o), nil
 }
 
 // either is a model whose engine may turn out to have no tool calls of its own; from then on they are read from text.

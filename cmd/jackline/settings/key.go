@@ -48,6 +48,7 @@ func Keys() []Key {
 		{Path: "model.apiKeyEnv", Doc: "Name of the environment variable that holds the engine's key. The key itself never stands in this file."},
 		{Path: "model.window", kind: number, max: 10_000_000, Short: "JACKLINE_WINDOW", Doc: "Context size in tokens. 0: unknown, taken to be 8192."},
 		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by the engine."},
+		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. Else pictures that are attached are not sent to it, and it is told so."},
 		{Path: "server.listen", Default: "127.0.0.1:7717", Doc: "Address of the page and the API."},
 		{Path: "server.hosts", kind: texts, Doc: "More exact Host names, with port, under which the server may be called."},
 		{Path: "server.allowRemote", kind: yes, Default: false, Doc: "Listen on an address that other machines can reach. Whoever gets the token then controls this machine's files and shell."},

@@ -75,7 +75,7 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       id: id('s'), title: title ?? '', workspace: workspace || '/home/demo/site', mode: mode || permissions.mode, model: model ?? '',
       labels: { tainted: false, private: false }, created: now(), updated: now(),
     }
-    sessions.set(session.id, { session, events: [], turns: [], queue: [], running: null, calls: new Map() })
+    sessions.set(session.id, { session, events: [], turns: [], queue: [], running: null, calls: new Map(), files: new Map() })
     return session
   }
   const statusOf = (s) => (s.running ? s.running.turn.status : s.queue.length ? 'queued' : 'idle')
@@ -99,7 +99,8 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
   async function perform(s, run) {
     const { turn } = run
     const c = context(s, run)
-    c.emit('turn.start', { prompt: turn.prompt, mode: s.session.mode, model: 'demo-8b', onAsk: turn.options.onAsk ?? 'deny' })
+    c.emit('turn.start', { prompt: turn.prompt, mode: s.session.mode, model: 'demo-8b', onAsk: turn.options.onAsk ?? 'deny',
+      ...(turn.options.attachments ? { attachments: turn.options.attachments.map((f) => s.files.get(f).a) } : {}) })
     c.emit('prep', { window: 8192, assumed: true, budget: 6144, tools: [], mode: 'native', max_steps: 6 })
     c.emit('budget', { window: 8192, used: 2100 + s.turns.length * 300, usable: 6144, cached: 1500 })
     let status = 'done'
@@ -343,6 +344,40 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       start(s, turn)
       return [202, { turn, queued: false, steered: false }]
     }],
+    ['POST', /^\/api\/sessions\/(\w+)\/attachments$/, async ([sid], body, q) => {
+      const s = chat(sid)
+      const name = q.get('name').split(/[/\\]/).pop()
+      await sleep(40 * speed)
+      if (body.subarray(0, 2).toString() === 'PK') throw new Problem(422, 'unprocessable', `${name} cannot be attached: it is an archive.`)
+      const picture = body.subarray(1, 4).toString() === 'PNG'
+      const a = {
+        id: id('f'), session: sid, name, type: picture ? 'image/png' : 'text/plain', size: body.length, chars: picture ? 0 : body.length, created: now(),
+      }
+      s.files.set(a.id, { a, data: body })
+      log.push({ what: 'upload', name, size: body.length })
+      return [201, a]
+    }],
+    ['GET', /^\/api\/sessions\/(\w+)\/attachments\/(\w+)$/, ([sid, fid]) => found(chat(sid).files.get(fid)).data],
+    ['DELETE', /^\/api\/sessions\/(\w+)\/attachments\/(\w+)$/, ([sid, fid]) => {
+      if (!chat(sid).files.delete(fid)) throw new Problem(404, 'not-found', 'There is no such attachment in this chat.')
+      log.push({ what: 'detach', fid })
+      return [204]
+    }],
+    ['GET', /^\/api\/workspace\/browse$/, (_m, _b, q) => {
+      const at = q.get('path') || '/home/demo'
+      if (!(at in tree)) throw new Problem(404, 'not-found', `"${at}" does not exist; make the folder first.`)
+      const parts = at.split('/').slice(1, -1)
+      return {
+        path: at, more: 0, folders: tree[at].map((name) => ({ name, path: at + '/' + name })),
+        above: parts.map((name, i) => ({ name, path: '/' + parts.slice(0, i + 1).join('/') })).filter((c) => c.path in tree),
+      }
+    }],
+    ['POST', /^\/api\/workspace\/vet$/, (_m, body) => look(body.path)],
+    ['POST', /^\/api\/workspace\/trust$/, (_m, body) => {
+      if (body.trusted) trusted.add(body.path)
+      else trusted.delete(body.path)
+      return look(body.path)
+    }],
     ['GET', /^\/api\/sessions\/(\w+)\/queue$/, ([sid]) => chat(sid).queue],
     ['PATCH', /^\/api\/sessions\/(\w+)\/queue\/(\w+)$/, ([sid, tid], body) => Object.assign(found(chat(sid).queue.find((t) => t.id === tid)), body)],
     ['DELETE', /^\/api\/sessions\/(\w+)\/queue\/(\w+)$/, ([sid, tid]) => {
@@ -364,6 +399,16 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       return { killed, stopped }
     }],
   ]
+  const tree = { '/home': ['demo'], '/home/demo': ['notes', 'shop', 'site'], '/home/demo/notes': [], '/home/demo/shop': ['src'], '/home/demo/shop/src': [], '/home/demo/site': [] }
+  const trusted = new Set()
+  const look = (at) => {
+    const fits = at.startsWith('/home/demo/')
+    const shop = at === '/home/demo/shop'
+    return {
+      path: at, fits, why: fits ? '' : `"${at}" is the whole home folder.`, writable: fits, trusted: trusted.has(at), git: shop, guide: shop ? 1200 : 0,
+      protected: shop ? ['.env', '.git'] : [], entries: 3,
+    }
+  }
   const plain = ({ wake: _, given: __, ...a }) => a
   const found = (x) => {
     if (!x) throw new Problem(404, 'not-found', 'There is no such thing.')
@@ -408,10 +453,11 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       }
       let body = {}
       if (req.method !== 'GET' && req.method !== 'DELETE') {
-        let text = ''
-        for await (const chunk of req) text += chunk
-        if (!/^application\/json/.test(req.headers['content-type'] ?? '')) return problem(415, 'invalid', 'JSON only')
-        body = text ? JSON.parse(text) : {}
+        const chunks = []
+        for await (const chunk of req) chunks.push(chunk)
+        if (req.headers['content-type'] === 'application/octet-stream' && /\/attachments$/.test(url.pathname)) body = Buffer.concat(chunks)
+        else if (!/^application\/json/.test(req.headers['content-type'] ?? '')) return problem(415, 'invalid', 'JSON only')
+        else body = chunks.length ? JSON.parse(Buffer.concat(chunks).toString()) : {}
       }
       if (url.pathname === '/api/login') {
         if (!codes.delete(body.code)) return problem(401, 'forbidden', 'That code does not work.')
@@ -425,6 +471,11 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
         const m = method === req.method && pattern.exec(url.pathname)
         if (!m) continue
         const out = await handle(m.slice(1), body, url.searchParams)
+        if (Buffer.isBuffer(out)) {
+          res.writeHead(200, { ...headers, 'Content-Type': 'application/octet-stream', 'Content-Disposition': 'attachment' })
+          res.end(out)
+          return
+        }
         const [status, value] = Array.isArray(out) && typeof out[0] === 'number' ? out : [200, out]
         res.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
         res.end(status === 204 ? undefined : JSON.stringify(value))

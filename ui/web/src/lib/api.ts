@@ -53,28 +53,35 @@ export class Client {
   }
 
   async request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    const res = await this.#send(method, path, body === undefined ? undefined : JSON.stringify(body), 'application/json', signal)
+    if (res.status === 204) return undefined as T
+    return (await res.json()) as T
+  }
+
+  async #send(method: string, path: string, body?: BodyInit, type = '', signal?: AbortSignal): Promise<Response> {
     const headers = this.headers()
-    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    if (body !== undefined) headers['Content-Type'] = type
     const sent = this.token
     let res: Response
     try {
-      res = await fetch(path, {
-        method,
-        headers,
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal,
-        cache: 'no-store',
-        credentials: 'omit',
-        redirect: 'error',
-      })
+      res = await fetch(path, { method, headers, body, signal, cache: 'no-store', credentials: 'omit', redirect: 'error' })
     } catch (e) {
       if (signal?.aborted) throw e
       throw new ApiError(0, 'offline', '')
     }
     if (res.status === 401 && sent && sent === this.token) this.onUnauthorized()
     if (!res.ok) throw await problemOf(res)
-    if (res.status === 204) return undefined as T
-    return (await res.json()) as T
+    return res
+  }
+
+  /** Sends a file as it is. */
+  async upload<T>(path: string, file: Blob): Promise<T> {
+    return (await (await this.#send('POST', path, file, 'application/octet-stream')).json()) as T
+  }
+
+  /** Gets a file. */
+  async blob(path: string): Promise<Blob> {
+    return (await this.#send('GET', path)).blob()
   }
 
   get<T>(path: string, signal?: AbortSignal): Promise<T> {

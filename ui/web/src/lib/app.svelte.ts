@@ -436,7 +436,7 @@ class App {
   }
 
   /** Sends a prompt; says how it was taken. */
-  async send(session: string, prompt: string, o: { when?: 'queue' | 'steer'; plan?: boolean; guide?: boolean }): Promise<void> {
+  async send(session: string, prompt: string, o: { when?: 'queue' | 'steer'; plan?: boolean; guide?: boolean; attachments?: string[] }): Promise<void> {
     const res = await this.client.post<{ turn: Turn; queued: boolean; steered: boolean }>(`/api/sessions/${session}/turns`, {
       prompt,
       onAsk: 'wait',
@@ -444,6 +444,7 @@ class App {
       ...(o.when ? { when: o.when } : {}),
       ...(o.plan ? { plan: true } : {}),
       ...(o.guide ? { guide: true } : {}),
+      ...(o.attachments?.length ? { attachments: o.attachments } : {}),
     })
     if (o.when === 'steer' && !res.steered) this.polite = t.composer.steerTooLate
     if (res.queued) this.refreshQueue()

@@ -2,7 +2,7 @@
 // after a broken line, comes to the same state.
 
 import type {
-  Change, DeniedAs, Diff, Event, Json, Labels, Mode, Outcome, PlanStep, Problem, Scope, Status, Touch, Usage, View,
+  Attachment, Change, DeniedAs, Diff, Event, Json, Labels, Mode, Outcome, PlanStep, Problem, Scope, Status, Touch, Usage, View,
 } from './types'
 
 export type CallStatus = 'running' | 'waiting' | Outcome
@@ -61,6 +61,7 @@ export interface TurnView {
   id: string
   parent: string
   prompt: string
+  attachments: Attachment[]
   status: Status
   mode: string
   model: string
@@ -204,7 +205,7 @@ const list = <T>(v: T[] | null | undefined): T[] => v ?? []
 
 function newTurn(id: string, parent: string): TurnView {
   return {
-    id, parent, prompt: '', status: 'running', mode: '', model: '', started: 0, ended: 0, items: [], preview: '', reason: '',
+    id, parent, prompt: '', attachments: [], status: 'running', mode: '', model: '', started: 0, ended: 0, items: [], preview: '', reason: '',
     error: null, usage: null, denied: [], changes: [], outMS: 0, outTokens: 0,
   }
 }
@@ -315,6 +316,7 @@ function apply(state: Chat, event: Event): Chat {
       state = withTurn(state, event, (turn) => ({
         ...turn,
         prompt: d.prompt ?? turn.prompt,
+        attachments: list(d.attachments),
         mode: d.mode ?? '',
         model: d.model ?? '',
         status: 'running',

@@ -21,6 +21,19 @@ export function tokens(n: number): string {
   return (n / 1_000_000).toFixed(1).replace(/\.0$/, '') + 'M'
 }
 
+/** 950 B, 12 kB, 3.4 MB */
+export function size(bytes: number): string {
+  if (bytes < 1000) return bytes + ' B'
+  if (bytes < 999_500) return Math.round(bytes / 1000) + ' kB'
+  return (bytes / 1_000_000).toFixed(1).replace(/\.0$/, '') + ' MB'
+}
+
+/** What a file is, in a word: PDF, JSON, text. */
+export function fileKind(type: string): string {
+  const word = type.split('/')[1] ?? ''
+  return ({ plain: 'text', markdown: 'Markdown' } as Record<string, string>)[word] ?? word.toUpperCase()
+}
+
 /** /home/me/site → site, with the folder above it. */
 export function folder(path: string): string {
   const parts = path.replace(/[/\\]+$/, '').split(/[/\\]/)

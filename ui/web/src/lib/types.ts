@@ -38,12 +38,48 @@ export interface Usage {
   calls: number
 }
 
+/** A file that was given to a chat; its type is what the server saw in its bytes. */
+export interface Attachment {
+  id: string
+  session: string
+  name: string
+  type: string
+  size: number
+  chars: number
+  note?: string
+  created: string
+}
+
+export interface Crumb {
+  name: string
+  path: string
+}
+
+export interface Listing {
+  path: string
+  above: Crumb[]
+  folders: Crumb[]
+  more: number
+}
+
+export interface Look {
+  path: string
+  fits: boolean
+  why: string
+  writable: boolean
+  trusted: boolean
+  git: boolean
+  guide: number
+  protected: string[]
+  entries: number
+}
+
 export interface Turn {
   id: string
   session: string
   parent?: string
   prompt: string
-  options?: { plan?: boolean; guide?: boolean }
+  options?: { plan?: boolean; guide?: boolean; attachments?: string[] }
   status: Status
   answer?: string
   reason?: string
@@ -184,6 +220,7 @@ export interface ServerStatus {
     window: number
     assumed?: boolean
     mode: string
+    vision?: boolean
     base_url?: string
     ready: boolean
     why?: string

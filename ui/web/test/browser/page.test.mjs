@@ -442,6 +442,148 @@ describe('chats', () => {
   })
 })
 
+const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==', 'base64')
+
+/** Drops or pastes files, as a person's hand does. */
+const give = (page, kind, files) =>
+  page.evaluate(
+    ([kind, files]) => {
+      const data = new DataTransfer()
+      for (const f of files) data.items.add(new File([f.text], f.name, { type: f.type }))
+      const on = kind === 'paste' ? document.querySelector('#composer') : document.body
+      const event = kind === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }) : new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })
+      on.dispatchEvent(event)
+      return event.defaultPrevented
+    },
+    [kind, files],
+  )
+
+describe('attachments', () => {
+  const files = (page) => page.getByRole('list', { name: 'Attached files' })
+
+  it('are picked, dropped and pasted, shown with what they are, removed, and sent', async () => {
+    const { id } = fake.newSession({ title: 'A chat' })
+    const { page } = await enter()
+    await page.getByRole('link', { name: /A chat/ }).click()
+    const chooser = page.waitForEvent('filechooser')
+    await button(page, 'Attach files').click()
+    await (await chooser).setFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk\n'.repeat(700)) }, { name: 'cat.png', mimeType: 'image/png', buffer: png }])
+    await files(page).getByText('text · 4 kB · about 1k tokens').waitFor()
+    await files(page).getByText('PNG · 67 B').waitFor()
+    await files(page).getByText('does not see pictures').waitFor()
+    assert.equal(await files(page).locator('img').evaluate((i) => i.complete && i.naturalWidth), 1)
+
+    assert.equal(await give(page, 'dragover', [{ name: 'x', text: '' }]), true)
+    await page.getByText('Drop to attach').waitFor()
+    assert.equal(await give(page, 'drop', [{ name: 'dropped.md', text: '# hello', type: 'text/markdown' }]), true)
+    assert.equal(await give(page, 'paste', [{ name: 'image.zip', text: 'PK...', type: 'image/png' }]), true)
+    await files(page).getByText('image.zip cannot be attached: it is an archive.').waitFor()
+    await axeCheck(page, 'composer with files')
+
+    // What failed is said, and holds the message back until it is gone.
+    await prompt(page, 'limit')
+    await page.getByRole('alert').getByText('Not everything could be attached').waitFor()
+    await button(page, 'Remove image.zip').click()
+    await button(page, 'Remove dropped.md').click()
+    await status(() => fake.log.filter((l) => l.what === 'detach').length, (n) => n === 1)
+    await page.getByRole('textbox', { name: 'Message' }).press('Enter')
+    await page.getByText('There is more to read.').waitFor()
+    const sent = fake.log.find((l) => l.what === 'turn').body.attachments
+    assert.equal(sent.length, 2)
+    assert.deepEqual(sent.map((f) => fake.sessions.get(id).files.get(f).a.name), ['list.txt', 'cat.png'])
+
+    // They stand at the message, also after a reload, and can be saved.
+    assert.equal(await files(page).count(), 1)
+    await page.reload()
+    await files(page).getByText('list.txt').waitFor()
+    const download = page.waitForEvent('download')
+    await files(page).getByRole('button', { name: /list.txt/ }).click()
+    assert.equal((await download).suggestedFilename(), 'list.txt')
+  })
+
+  it('that are large pictures are made smaller on the way', async () => {
+    fake.newSession({ title: 'A chat' })
+    const { page } = await enter()
+    await page.getByRole('link', { name: /A chat/ }).click()
+    await button(page, 'Attach files').waitFor()
+    const size = await page.evaluate(async () => {
+      const canvas = document.createElement('canvas')
+      canvas.width = canvas.height = 1200
+      const paint = canvas.getContext('2d')
+      const noise = paint.createImageData(1200, 1200)
+      for (let i = 0; i < noise.data.length; i += 65536) crypto.getRandomValues(noise.data.subarray(i, Math.min(i + 65536, noise.data.length)))
+      paint.putImageData(noise, 0, 0)
+      const blob = await new Promise((done) => canvas.toBlob(done, 'image/png'))
+      const data = new DataTransfer()
+      data.items.add(new File([blob], 'photo.png', { type: 'image/png' }))
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
+      return blob.size
+    })
+    await files(page).getByText('photo.png').waitFor()
+    await status(() => fake.log.find((l) => l.what === 'upload'), (l) => !!l)
+    const sent = fake.log.find((l) => l.what === 'upload').size
+    assert.ok(size > 3700 * 1024 && sent > 1000 && sent < 3700 * 1024, `${size} became ${sent}`)
+  })
+
+  it('of a chat that is not made yet go along with its first message, and what fails stays', async () => {
+    const { page } = await enter()
+    assert.equal(await give(page, 'drop', [{ name: 'ok.txt', text: 'ok', type: 'text/plain' }, { name: 'bad.txt', text: 'PK', type: 'text/plain' }, { name: 'none.txt', text: '' }]), true)
+    await files(page).getByText('It is empty.').waitFor()
+    await button(page, 'Remove none.txt').click()
+    assert.equal(fake.sessions.size, 0)
+    await prompt(page, 'limit')
+    await files(page).getByText('it is an archive').waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'limit')
+    assert.equal(fake.sessions.size, 1)
+    await button(page, 'Remove bad.txt').click()
+    await page.getByRole('textbox', { name: 'Message' }).press('Enter')
+    await page.getByText('There is more to read.').waitFor()
+    assert.equal(fake.log.filter((l) => l.what === 'upload').length, 1)
+    assert.equal(fake.log.find((l) => l.what === 'turn').body.attachments.length, 1)
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '')
+  })
+})
+
+describe('folders', () => {
+  it('are found with the keyboard, and trusted by a switch that says what it does', async () => {
+    const { page } = await enter()
+    await page.getByLabel('Folder', { exact: true }).fill('/nowhere')
+    await button(page, 'Browse…').click()
+    const dialog = page.getByRole('dialog', { name: 'Choose a folder' })
+    await dialog.getByRole('button', { name: 'notes' }).waitFor()
+    await dialog.getByText('is the whole home folder').waitFor()
+    assert.equal(await dialog.getByRole('button', { name: 'Use this folder' }).isDisabled(), true)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'src' }).waitFor()
+    await dialog.getByText('AGENTS.md (1 kB)').waitFor()
+    await page.keyboard.press('Backspace')
+    await status(() => page.evaluate(() => document.activeElement.textContent.trim()), (t) => t === 'shop') // where one came from
+    await page.keyboard.press('Enter')
+    const trust = dialog.getByRole('checkbox', { name: 'Trust this folder' })
+    await trust.waitFor()
+    await axeCheck(page, 'folder picker')
+    assert.equal(await trust.isChecked(), false)
+    await trust.check()
+    await dialog.getByRole('button', { name: 'Use this folder' }).click()
+    assert.equal(await page.getByLabel('Folder', { exact: true }).inputValue(), '/home/demo/shop')
+    const outside = page.getByRole('checkbox', { name: 'Trust this folder' })
+    await outside.waitFor()
+    assert.equal(await outside.isChecked(), true)
+    await outside.uncheck()
+    await status(() => outside.isChecked(), (on) => !on)
+    await button(page, 'Browse…').click()
+    await dialog.getByRole('button', { name: 'home' }).click()
+    await dialog.getByRole('button', { name: 'demo' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Browse…')
+    await prompt(page, 'limit')
+    await page.getByText('There is more to read.').waitFor()
+    assert.equal([...fake.sessions.values()][0].session.workspace, '/home/demo/shop')
+  })
+})
+
 describe('settings', () => {
   it('are shown, changed, and say what is wrong', async () => {
     const { page } = await enter()

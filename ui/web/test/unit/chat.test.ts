@@ -53,6 +53,14 @@ describe('a whole turn', () => {
   })
 })
 
+it('keeps the files that came with a prompt', () => {
+  const a = { id: 'f_1', session: 's_1', name: 'list.txt', type: 'text/plain', size: 8, chars: 8, created: '' }
+  const first = log[0]!
+  const chat = reduce(empty, { ...first, data: { ...first.data, attachments: [a] } })
+  expect(turn(chat).attachments).toEqual([a])
+  expect(turn(reduce(empty, first)).attachments).toEqual([])
+})
+
 describe('replay', () => {
   it('is idempotent', () => {
     const once = reduceAll(empty, log)

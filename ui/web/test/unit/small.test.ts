@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parsePatch } from '../../src/lib/diff'
-import { age, duration, folder, gist, tokens } from '../../src/lib/format'
+import { age, duration, fileKind, folder, gist, size, tokens } from '../../src/lib/format'
 import { Blocks, openable } from '../../src/lib/markdown'
 import { formatRules, parseRules } from '../../src/lib/rules'
 
@@ -9,6 +9,8 @@ describe('format', () => {
     expect([0, 140, 9_940, 12_400, 60_000, 125_000, 3_720_000, 86_340_000, 300_000_000].map(duration)).toEqual(['0.0 s', '0.1 s', '9.9 s', '12 s', '1 min', '2 min 5 s', '1 h 2 min', '23 h 59 min', '3 days'])
   })
   it('tokens', () => expect([0, 950, 1000, 1240, 34_000, 1_300_000].map(tokens)).toEqual(['0', '950', '1k', '1.2k', '34k', '1.3M']))
+  it('sizes', () => expect([0, 999, 1000, 12_345, 999_499, 1_000_000, 20 << 20].map(size)).toEqual(['0 B', '999 B', '1 kB', '12 kB', '999 kB', '1 MB', '21 MB']))
+  it('kinds of files', () => expect(['text/plain', 'application/pdf', 'image/png', ''].map(fileKind)).toEqual(['text', 'PDF', 'PNG', '']))
   it('folders', () => expect(['/home/me/site', '/site/', 'C:\\a\\b', '/'].map(folder)).toEqual(['me/site', 'site', 'a/b', '/']))
   it('ages by day, not by hours', () => {
     const now = new Date(2026, 5, 10, 0, 30)
