@@ -192,6 +192,9 @@ type Item struct {
 
 	// Images are the pictures that go with a prompt item. They are named, not copied: their bytes live in the attachment.
 	Images []AttachmentID `json:"images,omitempty"`
+
+	// Opaque is, of an assistant item, what the engine wants back with it, unread: signed reasoning, for one.
+	Opaque string `json:"opaque,omitempty"`
 }
 
 // ItemRole says what an item is.

@@ -293,18 +293,22 @@ func (r *record) upsert(w *writer, what, query string, args []any) error {
 	return err
 }
 
-const sqlItems = `INSERT INTO items (session, n, gen, turn, role, calls, call, keep, images, sealed) VALUES `
+const sqlItems = `INSERT INTO items (session, n, gen, turn, role, calls, call, keep, images, sealed, opaque) VALUES `
 
 func (r *record) writeItems(w *writer, h *head) error {
-	args := make([]any, 0, 10*(len(r.compacted)+len(r.items)))
+	args := make([]any, 0, 11*(len(r.compacted)+len(r.items)))
 	for _, list := range [][]jackline.Item{r.compacted, r.items} {
 		for _, it := range list {
 			h.item++
+			var opaque []byte
+			if it.Opaque != "" {
+				opaque = r.db.boxes.items.seal([]byte(it.Opaque), opaqueRow(r.session, h.item)...)
+			}
 			args = append(args, string(r.session), h.item, h.gen, string(it.Turn), string(it.Role), joined(it.Calls),
-				string(it.Call), it.Keep, joined(it.Images), r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...))
+				string(it.Call), it.Keep, joined(it.Images), r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...), opaque)
 		}
 	}
-	return w.insert(sqlItems, 10, args)
+	return w.insert(sqlItems, 11, args)
 }
 
 // joined writes a list of ids with blanks between them.
@@ -325,4 +329,9 @@ func joined[T ~string](ids []T) string {
 // itemRow names an item: n never comes twice in a session, whatever the generation.
 func itemRow(session jackline.SessionID, n int64) []string {
 	return []string{string(session), strconv.FormatInt(n, 10)}
+}
+
+// opaqueRow names the opaque part of an item.
+func opaqueRow(session jackline.SessionID, n int64) []string {
+	return append(itemRow(session, n), "opaque")
 }

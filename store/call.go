@@ -89,8 +89,8 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 	scan := func(s scanner) (it jackline.Item, err error) {
 		var n int64
 		var calls, images string
-		var sealed []byte
-		if err = s.Scan(&n, &it.Turn, &it.Role, &calls, &it.Call, &it.Keep, &images, &sealed); err != nil {
+		var sealed, opaque []byte
+		if err = s.Scan(&n, &it.Turn, &it.Role, &calls, &it.Call, &it.Keep, &images, &sealed, &opaque); err != nil {
 			return it, err
 		}
 		for id := range strings.FieldsSeq(calls) {
@@ -104,8 +104,14 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 			return it, unsealable("part of a chat", err)
 		}
 		it.Text = string(plain)
+		if len(opaque) > 0 {
+			if plain, err = d.boxes.items.open(opaque, opaqueRow(session, n)...); err != nil {
+				return it, unsealable("part of a chat", err)
+			}
+			it.Opaque = string(plain)
+		}
 		return it, nil
 	}
-	return many(ctx, d, op, scan, `SELECT i.n, i.turn, i.role, i.calls, i.call, i.keep, i.images, i.sealed FROM items i
+	return many(ctx, d, op, scan, `SELECT i.n, i.turn, i.role, i.calls, i.call, i.keep, i.images, i.sealed, i.opaque FROM items i
 		JOIN sessions s ON s.id = i.session WHERE i.session = ? AND i.n > s.gen_after ORDER BY i.n`, session)
 }

@@ -119,6 +119,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, openFault(op, dir, err)
 	}
+	d.write.SetMaxOpenConns(2) // from here on there is one for checkpoints
 	// The writer outlives the call that opened the store: it ends with Close.
 	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
 		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},

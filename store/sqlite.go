@@ -96,7 +96,7 @@ func openPool(path string, writer bool) (*sql.DB, error) {
 	}
 	n := readers
 	if writer {
-		n = 2 // the writer's, and one for checkpoints
+		n = 1
 	}
 	pool.SetMaxOpenConns(n)
 	pool.SetMaxIdleConns(n)

@@ -425,6 +425,7 @@ func (r *run) trimLongest(w *weighing) bool {
 		return true
 	}
 	it := w.items[at]
+	it.Opaque = "" // it goes with the words as they were
 	text := it.Text
 	it.Text = strings.ToValidUTF8(text[:trimmed*2/3], "") + "\n[…cut to save room]\n" + strings.ToValidUTF8(text[len(text)-trimmed/4:], "")
 	w.change(at, it)

@@ -89,6 +89,9 @@ func (r *run) messages(items []jackline.Item) []model.Message {
 			out = append(out, model.Message{Role: model.User, Text: "[note] " + it.Text})
 		case jackline.ItemAssistant:
 			m := model.Message{Role: model.Assistant, Text: it.Text}
+			if it.Keep == 0 { // it is signed over the calls as they were
+				m.Opaque = it.Opaque
+			}
 			for _, id := range it.Calls {
 				if c, ok := r.rows[id]; ok {
 					m.Calls = append(m.Calls, model.Call{ID: nativeID(c), Name: c.Name, Args: keptArgs(c.Args, it.Keep)})

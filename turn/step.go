@@ -19,6 +19,7 @@ type reply struct {
 	thought strings.Builder
 	calls   []model.Call
 	garbled model.Garbled
+	opaque  string // what goes back to the engine with it
 	finish  model.Finish
 	usage   model.Usage
 	counted bool // the engine gave usage
@@ -79,6 +80,8 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 			rep.calls = append(rep.calls, *chunk.Call)
 		case chunk.Garbled != "":
 			rep.garbled = chunk.Garbled
+		case chunk.Opaque != "":
+			rep.opaque = chunk.Opaque
 		}
 		rep.mu.Unlock()
 		if chunk.Usage != nil {
@@ -254,9 +257,9 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	dropped := 0
 	if most := r.callsPerStep(); len(rep.calls) > most {
 		dropped = len(rep.calls) - most
-		rep.calls = rep.calls[:most]
+		rep.calls, rep.opaque = rep.calls[:most], "" // it goes with all of them
 	}
-	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text}
+	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text, Opaque: rep.opaque}
 	rec := jackline.Record{Soon: true}
 	var bodies []jackline.Body
 	var using strings.Builder
@@ -286,8 +289,11 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 
 // sendBack keeps what the model said and tells it what is missing.
 func (r *run) sendBack(ctx context.Context, rep *reply, said, kind, note string) error {
+	if said != strings.TrimSpace(rep.text.String()) {
+		rep.opaque = "" // it goes with other words
+	}
 	r.pending = append(r.pending,
-		jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: said},
+		jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: said, Opaque: rep.opaque},
 		jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: note})
 	return r.record(ctx, rep, said, jackline.Record{}, jackline.Nudge{Kind: kind, Text: note})
 }
@@ -295,7 +301,7 @@ func (r *run) sendBack(ctx context.Context, rep *reply, said, kind, note string)
 // answer keeps a step that ends the turn, for the record that ends it: a crash in between would ask the model again.
 func (r *run) answer(rep *reply, text string) {
 	if text != "" {
-		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
+		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text, Opaque: rep.opaque})
 	}
 	r.closing = r.step(rep, "answer", text)
 }

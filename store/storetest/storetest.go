@@ -150,6 +150,7 @@ func full(s jackline.SessionID, n int) jackline.Record {
 			{Turn: turn, Role: jackline.ItemPrompt, Text: "p\x00\xff", Images: []jackline.AttachmentID{"f_1", "f_2"}},
 			{Turn: turn, Role: jackline.ItemAssistant, Text: "", Calls: []jackline.CallID{call, "c_other"}},
 			{Turn: turn, Role: jackline.ItemResult, Call: call, Keep: 400},
+			{Turn: turn, Role: jackline.ItemAssistant, Text: "done", Opaque: `{"engine":"signed \u0000"}`},
 		},
 		Approvals: []jackline.Approval{{
 			ID: jackline.ApprovalID(fmt.Sprintf("a_%s%d", s, n)), Kind: jackline.KindCall, Session: s, Turn: turn, Step: 2, Call: call,
