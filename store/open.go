@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -369,24 +370,41 @@ func (d *DB) prepare(ctx context.Context, fresh bool) error {
 	if err := d.migrate(ctx); err != nil {
 		return err
 	}
+	if err := d.writable(ctx); err != nil {
+		return err
+	}
 	id := hex.EncodeToString(subkey(d.master, "id")[:8])
-	tx, err := d.write.BeginTx(ctx, nil)
+	have, err := d.keyID(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		// Of two processes that come here at once one writes it, and both read what it wrote.
+		if _, err := d.write.ExecContext(ctx, `INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, flagKey, id); err != nil {
+			return err
+		}
+		have, err = d.keyID(ctx)
+	}
 	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, `INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, flagKey, id); err != nil {
-		return err
-	}
-	var have string
-	if err := tx.QueryRowContext(ctx, `SELECT value FROM flags WHERE name = ?`, flagKey).Scan(&have); err != nil {
 		return err
 	}
 	if have != id {
 		return jackline.E("store.Open", jackline.Conflict, nil,
 			"The key file in %s belongs to another database: put the right one back from a backup.", d.dir)
 	}
-	return tx.Commit()
+	return nil
+}
+
+// writable fails where the file cannot be written: that is better known now than at the first prompt.
+func (d *DB) writable(ctx context.Context) error {
+	tx, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE flags SET value = value`)
+	return errors.Join(err, tx.Rollback())
+}
+
+// keyID tells which key the database was written with.
+func (d *DB) keyID(ctx context.Context) (id string, err error) {
+	return id, d.write.QueryRowContext(ctx, `SELECT value FROM flags WHERE name = ?`, flagKey).Scan(&id)
 }
 
 // flagKey names the flag that tells which key a database was written with.
@@ -394,9 +412,23 @@ const flagKey = "store.key"
 
 // migrate applies what is missing. Each migration is one transaction, so of two processes that start at once one
 // applies it and the other finds it done at its next look.
+//
+// The number of the newest one is noted in the file's header, where it costs next to nothing to find nothing to do.
 func (d *DB) migrate(ctx context.Context) error {
 	files, err := migrationFiles()
 	if err != nil {
+		return err
+	}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil || len(names) == 0 {
+		return fmt.Errorf("no migrations: %w", err)
+	}
+	newest, err := strconv.Atoi(names[len(names)-1][:5])
+	if err != nil {
+		return err
+	}
+	var noted int
+	if err := d.write.QueryRowContext(ctx, sqlVersion).Scan(&noted); err != nil || noted == newest {
 		return err
 	}
 	p, err := goose.NewProvider(dialect, d.write, files, goose.WithDisableGlobalRegistry(true))
@@ -406,6 +438,9 @@ func (d *DB) migrate(ctx context.Context) error {
 	const looks = 5
 	for look := 1; ; look++ {
 		err := d.migrateOnce(ctx, p)
+		if err == nil {
+			_, err = d.write.ExecContext(ctx, sqlVersion+" = "+strconv.Itoa(newest))
+		}
 		var final *jackline.Error
 		if err == nil || look == looks || ctx.Err() != nil || errors.As(err, &final) {
 			return err

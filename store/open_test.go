@@ -146,7 +146,7 @@ func forge(t *testing.T, dir, query string) {
 
 func TestNewerDatabase(t *testing.T) {
 	dir, _ := closedStore(t)
-	forge(t, dir, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+	forge(t, dir, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1); PRAGMA user_version = 9999`)
 	refused(t, dir, jackline.Conflict, "newer Jackline", "9999", "install")
 }
 

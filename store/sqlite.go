@@ -53,6 +53,7 @@ const (
 	sqlUnsynced   = "PRAGMA synchronous = NORMAL"
 	sqlForeign    = "PRAGMA data_version" // another number after another process wrote
 	sqlClaim      = "PRAGMA application_id = 0x6a6b6c6e"
+	sqlVersion    = "PRAGMA user_version"
 	sqlIsOurs     = "PRAGMA application_id"
 	sqlCheckpoint = "PRAGMA wal_checkpoint(PASSIVE)" // it waits for nobody, and nobody for it
 	sqlHasTables  = "SELECT count(*) FROM sqlite_schema"
