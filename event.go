@@ -253,7 +253,7 @@ type (
 
 	// Nudge says that the loop reminded the model of something.
 	Nudge struct {
-		Kind string `json:"kind"` // realtime, thought, announced, retry, cut
+		Kind string `json:"kind"` // realtime, thought, announced, retry, cut, directive; model: another answers; window: the engine cuts prompts
 		Text string `json:"text"`
 	}
 
@@ -271,6 +271,9 @@ type (
 		Cached       int   `json:"cached"`
 		Completion   int   `json:"completion"`
 		RequestChars int   `json:"request_chars"`
+
+		// Model is which answered, where it is not the one of turn.start.
+		Model string `json:"model,omitempty"`
 	}
 
 	// CompactionStart and CompactionDone frame a compaction of the history.

@@ -33,6 +33,15 @@ type Model interface {
 	Size(r Request) int
 }
 
+// Instead is the error of a model in whose place another one now answers: nothing was said yet, and what Info and Size
+// say is from now on about the other. Whoever asked may write the request anew and ask again.
+type Instead struct {
+	Say string // which failed and why, and which has its place: for a person
+}
+
+// Error is Say.
+func (i *Instead) Error() string { return i.Say }
+
 // Info is what is known about a model.
 type Info struct {
 	Name    string // as the engine calls it

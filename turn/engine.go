@@ -42,6 +42,9 @@ type Desk interface {
 type Models struct {
 	Main model.Model // speaks calls, natively or through the reader of text
 	Raw  model.Model // without tools: side generations, which never show in an answer
+
+	// Note is what a person should know about the choice: that these stand in for another, for one. It may be empty.
+	Note string
 }
 
 // The loop's limits.
@@ -74,7 +77,9 @@ type run struct {
 	set    jackline.AgentSettings
 	zone   *time.Location
 	began  time.Time
-	looked bool // for words that steer
+	looked bool   // for words that steer
+	named  string // the model that the log says answers
+	warned bool   // that the engine cuts prompts
 
 	items   []jackline.Item                   // the model history as stored
 	pending []jackline.Item                   // what the next record appends to it
@@ -253,6 +258,7 @@ func (r *run) begin(ctx context.Context) error {
 		}
 		return errEnded
 	}
+	r.named = r.m.Main.Info().Name
 	r.offer()
 	switch r.t.Status {
 	case jackline.Queued:
@@ -312,6 +318,9 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if said != "" {
 		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: said})
+	}
+	if r.m.Note != "" {
+		bodies = append(bodies, jackline.Nudge{Kind: nudgeModel, Text: r.m.Note})
 	}
 	if err := r.append(ctx, rec, bodies...); err != nil {
 		return err

@@ -41,6 +41,10 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	if lerr := logged(); lerr != nil {
 		return nil, lerr
 	}
+	var other *model.Instead
+	if errors.As(err, &other) {
+		return r.askOther(ctx, other, last)
+	}
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -48,12 +52,52 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		return nil, errors.Join(r.keep(ctx, rep), err)
 	}
 	name := r.m.Main.Info().Name
-	if !rep.counted {
-		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
-	} else {
+	switch {
+	case rep.counted && rep.usage.Cut:
+		// What was counted is not what was sent: nothing can be learnt from it.
+		if err := r.warnCut(ctx, rep, len(req.Messages)+1); err != nil {
+			return nil, err
+		}
+	case rep.counted:
 		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+	default:
+		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
 	return rep, nil
+}
+
+// Kinds of remarks about the model.
+const (
+	nudgeModel  = "model"  // another one answers
+	nudgeWindow = "window" // the engine leaves out what does not fit
+)
+
+// askOther asks the model that has taken the place of one that failed. Its window and its way of calling tools may be others, so
+// that the request is made anew. Each model has one turn, so this ends.
+func (r *run) askOther(ctx context.Context, other *model.Instead, last bool) (*reply, error) {
+	if err := r.append(ctx, jackline.Record{}, jackline.Nudge{Kind: nudgeModel, Text: other.Say}); err != nil {
+		return nil, err
+	}
+	if err := fitsWindow(r.m.Main.Info()); err != nil {
+		return nil, err
+	}
+	r.offered, r.known = nil, nil
+	r.offer()
+	r.written, r.rendered, r.results = nil, 0, 0
+	return r.ask(ctx, last)
+}
+
+// warnCut says, once a turn, that the engine has left out a part of the prompt.
+func (r *run) warnCut(ctx context.Context, rep *reply, messages int) error {
+	if r.warned {
+		return nil
+	}
+	r.warned = true
+	info := r.m.Main.Info()
+	text := fmt.Sprintf("The engine read only %d of about %d tokens and left out the rest without a word: %s has not seen all of this chat. "+
+		"Give it a larger window (--window or model.window; with Ollama also OLLAMA_CONTEXT_LENGTH), or update the engine: Ollama from 0.12.6 on says so instead.",
+		rep.usage.Prompt, r.e.tokens(info.Name, rep.chars, messages), info.Name)
+	return r.append(ctx, jackline.Record{}, jackline.Nudge{Kind: nudgeWindow, Text: text})
 }
 
 // listen takes a reply down until it ends.
@@ -320,9 +364,14 @@ func (r *run) record(ctx context.Context, rep *reply, text string, rec jackline.
 // words.
 func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 	info := r.m.Main.Info()
+	answered := info.Name
+	if answered == r.named {
+		answered = "" // as turn.start says
+	}
 	return append(rep.ending(),
 		jackline.Metrics{
-			Step: r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
+			Model: answered,
+			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
