@@ -99,6 +99,7 @@ var ours = law{
 		// Where all of it is plugged together.
 		"cmd/jackline":          6,
 		"cmd/jackline/engines":  4, // over the models and the loop
+		"cmd/jackline/doctor":   5, // over engines and settings
 		"cmd/jackline/terminal": 4, // over the client
 		"cmd/jackline/settings": 4,
 		"cmd/jackline/manual":   1, // over nothing of ours
@@ -151,6 +152,7 @@ var ours = law{
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",
 		"cmd/jackline":          "signals, and the server inside the process",
+		"cmd/jackline/engines":  "looks at engines, and models that are fetched; waited for in Close",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",
 	},
 

@@ -8,12 +8,13 @@ import (
 	"github.com/jackline-ai/jackline/workspace"
 )
 
-// administers refuses whoever does not administer the server: its folders are not everybody's to look at.
+// administers refuses whoever does not administer the server: its folders, its engines and the keys for them
+// belong to all of it.
 func (s *Server) administers() error {
 	if s.owner == jackline.Local {
 		return nil
 	}
-	return jackline.E("server.administers", jackline.Forbidden, nil, "Only who administers this server may look at its folders.")
+	return jackline.E("server.administers", jackline.Forbidden, nil, "Only who administers this server may do that.")
 }
 
 type trustedBody struct {

@@ -64,6 +64,11 @@ type Config struct {
 	Gate func(jackline.Session) (*tool.Gate, error)
 	// Model says how the model of new sessions is doing. It is quick: it asks no engine.
 	Model func(context.Context) ModelStatus
+	// Models and Pulls are the engines.
+	Models Models
+	Pulls  Pulls
+	// Doctor looks at the program and at what it stands on.
+	Doctor func(context.Context) []jackline.Check
 	// Vet says whether a folder may be a workspace, and gives its absolute path. For "" that is the default workspace,
 	// which it makes where there is none.
 	Vet func(ctx context.Context, folder string) (string, error)
@@ -77,6 +82,7 @@ type Config struct {
 	// Judge answers one line of "jackline permissions test", a JSON object, without running anything.
 	Judge func(context.Context, jackline.Owner, json.RawMessage) (json.RawMessage, error)
 
+	Memory  int64    // of this machine, in bytes; 0 is unknown
 	Files   fs.FS    // the page; nil serves none
 	Token   string   // 256 bits, the bearer token
 	Hosts   []string // the exact names, with port, under which the server may be called; see HostsOf

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"runtime"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
@@ -74,6 +75,14 @@ type statusBody struct {
 	Sandbox   string      `json:"sandbox" doc:"what commands are confined by"`
 	Workspace string      `json:"workspace" doc:"the folder of chats that name none; empty if it cannot be used"`
 	Modes     []string    `json:"modes"`
+	System    system      `json:"system"`
+}
+
+// system is the machine that the server runs on, for advice on what to install there.
+type system struct {
+	OS     string `json:"os" doc:"linux, darwin, windows or another"`
+	Arch   string `json:"arch"`
+	Memory int64  `json:"memory" doc:"bytes; 0 is unknown"`
 }
 
 func (s *Server) status(ctx context.Context, _ *none) (*body[statusBody], error) {
@@ -83,6 +92,7 @@ func (s *Server) status(ctx context.Context, _ *none) (*body[statusBody], error)
 	}
 	return bodyOf(statusBody{
 		Version: s.c.Version, Model: s.c.Model(ctx), Killed: s.c.Turns.Halted(), Sandbox: s.c.Sandbox, Workspace: folder, Modes: jackline.Modes(),
+		System: system{OS: runtime.GOOS, Arch: runtime.GOARCH, Memory: s.c.Memory},
 	}, nil)
 }
 

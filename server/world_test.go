@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,6 +18,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/engines"
+	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/guard"
@@ -39,6 +43,8 @@ type world struct {
 	*runstest.World
 	server *server.Server
 	http   *httptest.Server
+	env    map[string]string // of the engines
+	engine string            // the address of the one that is found
 }
 
 // newWorld makes a server over a store of its own, and lets it listen.
@@ -59,8 +65,27 @@ func newWorld(t *testing.T, opts ...runstest.Option) *world {
 // serve makes the server.
 func (w *world) serve(hosts ...string) {
 	w.T.Helper()
+	set := settings.New(new(settings.Config), w.DB)
+	known := engines.New(engines.Options{
+		Store: w.DB, Env: func(k string) string { return w.env[k] },
+		Default: func(ctx context.Context) (string, error) { return set.Text(ctx, jackline.Local, "model.name") },
+		SetDefault: func(ctx context.Context, ref string) error {
+			return set.Put(ctx, jackline.Local, map[string]json.RawMessage{"model.name": json.RawMessage(strconv.Quote(ref))})
+		},
+		Find: func(context.Context, detect.Options) []detect.Found {
+			if w.engine == "" {
+				return nil
+			}
+			f, _ := detect.Read(w.T.Context(), w.engine, "")
+			return []detect.Found{f}
+		},
+	})
+	w.T.Cleanup(known.Close)
 	var err error
 	w.server, err = server.New(server.Config{
+		Models: known, Pulls: known, Doctor: func(context.Context) []jackline.Check {
+			return []jackline.Check{{ID: "one", Title: "One", State: jackline.CheckWarn, Text: "Odd.", Fix: "Look."}}
+		},
 		Store: w.DB, Turns: w.Turns, Desk: w.Desk, Settings: w.Set, Gate: w.Gate,
 		Model: func(context.Context) server.ModelStatus {
 			return server.ModelStatus{Name: "puppet", Window: 8192, Mode: "text", Ready: true}

@@ -23,6 +23,16 @@ const (
 
 const duckName = "DuckDuckGo"
 
+// Searches names the search services that can be asked, in the order in which they are: the last needs no key, and is asked where
+// no other is set up.
+func (d Deps) Searches() []string {
+	var names []string
+	for _, p := range d.providers() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // providers are the services that can be asked, in order: those with a key, the owner's own, and the one that needs none.
 func (d Deps) providers() []provider {
 	var all []provider

@@ -20,6 +20,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
+	"github.com/jackline-ai/jackline/model/detect"
 )
 
 // version is set by the linker.
@@ -63,6 +64,9 @@ type Main struct {
 	// Terminal says whether In and Err are a person's terminal.
 	Terminal bool
 	Signals  <-chan os.Signal
+
+	// find looks for engines in the way of tests; nil is as everybody does.
+	find func(context.Context, detect.Options) []detect.Found
 
 	flags map[string]any // settings given as flags
 	color string
@@ -163,7 +167,7 @@ func (m *Main) root() *cobra.Command {
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), m.modelsCmd(), m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
 

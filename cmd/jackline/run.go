@@ -41,11 +41,13 @@ type runOptions struct {
 // engineFlags are the settings of the model. With one of them given a command runs in its own process, since a running server has its own
 // model.
 func (m *Main) engineFlags(cmd *cobra.Command) {
-	m.setting(cmd, "model", "model.name", "the model, as the engine calls it; script:FILE plays a transcript")
-	m.setting(cmd, "base-url", "model.baseUrl", "address of an engine with an OpenAI-compatible API")
+	m.setting(cmd, "model", "model.name", "the model: its name, or ENGINE/NAME; script:FILE plays a transcript")
+	m.setting(cmd, "base-url", "model.baseUrl", "address of an engine; then none is looked for")
+	m.setting(cmd, "api", "model.api", "what that engine speaks: auto, ollama, openai, anthropic, responses")
 	m.setting(cmd, "api-key-env", "model.apiKeyEnv", "name of the environment variable that holds the engine's key")
 	m.setting(cmd, "tool-mode", "model.toolMode", "how the model calls tools: auto, native, envelope, text")
 	m.setting(cmd, "window", "model.window", "context size in tokens")
+	m.setting(cmd, "think", "model.think", "whether the model reasons first: off, on, low, medium, high")
 }
 
 func (m *Main) ownEngine() bool {

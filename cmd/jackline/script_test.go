@@ -20,6 +20,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -29,10 +30,21 @@ func TestMain(m *testing.M) {
 		"jackline": func() {
 			signals := make(chan os.Signal, 2)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-			j := &Main{Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals}
+			j := &Main{Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals, find: findNamed}
 			os.Exit(j.Run(context.Background()))
 		},
 	})
+}
+
+// findNamed finds the engines at the addresses in $ENGINES, and not those that this machine may happen to have.
+func findNamed(ctx context.Context, o detect.Options) []detect.Found {
+	var all []detect.Found
+	for _, at := range strings.Fields(o.Env("ENGINES")) {
+		if f, _ := detect.Read(ctx, at, ""); f.Engine != "" { // what is the matter with it stands in f
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // TestScripts runs the program as a person or a script does: one file of testdata a behaviour.
@@ -41,6 +53,8 @@ func TestMain(m *testing.M) {
 //
 //	engine FILE   starts an OpenAI-compatible engine that plays a transcript, and sets $ENGINE to its address
 //	site FILE     serves a file to whoever asks, and sets $SITE to its host and port
+//	ollama FILE MODEL…   starts an Ollama with these models that plays a transcript, sets $OLLAMA to its address and $ENGINES
+//	              to all of them so far; behind a + are those that can be fetched, of which the last fails half way, once
 //	answer SCOPE  allows the oldest open card, from another process
 //	exits CODE COMMAND…   runs a command that must end with this exit code
 //	await FILE    waits until a file is there
@@ -59,6 +73,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"engine":  cmdEngine,
 			"site":    cmdSite,
+			"ollama":  cmdOllama,
 			"api":     cmdAPI,
 			"exits":   cmdExits,
 			"answer":  cmdAnswer,
@@ -87,6 +102,40 @@ func cmdSite(ts *testscript.TestScript, _ bool, args []string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) }))
 	ts.Defer(srv.Close)
 	ts.Setenv("SITE", strings.TrimPrefix(srv.URL, "http://"))
+}
+
+func cmdOllama(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: ollama FILE MODEL… + MODEL…")
+	}
+	s, err := script.Parse(args[0], []byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	known := map[string]modeltest.OllamaModel{}
+	for _, m := range []modeltest.OllamaModel{modeltest.Qwen(), modeltest.Gemma(), modeltest.Nomic()} {
+		known[m.Name] = m
+	}
+	var o modeltest.OllamaOptions
+	into := &o.Models
+	for _, name := range args[1:] {
+		if name == "+" {
+			into = &o.Library
+			continue
+		}
+		m, ok := known[name]
+		if !ok {
+			ts.Fatalf("there is no model %s", name)
+		}
+		*into = append(*into, m)
+	}
+	if n := len(o.Library); n > 0 {
+		o.Library[n-1].Breaks = 1
+	}
+	srv := httptest.NewServer(modeltest.OllamaHandler(s, o))
+	ts.Defer(srv.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(srv.URL, "http://"), ":")
+	ts.Setenv("OLLAMA", srv.URL)
+	ts.Setenv("OLLAMA_ID", "ollama-"+port)
+	ts.Setenv("ENGINES", strings.TrimSpace(ts.Getenv("ENGINES")+" "+srv.URL))
 }
 
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {

@@ -102,7 +102,8 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	})
 	defer stopWatch()
 	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, " Ctrl+C ends the server.", open)
-	if st := a.engines.Status(); st.Ready {
+	a.engines.Warm(ctx)
+	if st := a.engines.Status(ctx); st.Ready {
 		fmt.Fprintf(m.Err, "Model: %s (%s)\n", terminal.Plain(st.Name), st.Mode)
 	} else {
 		fmt.Fprintf(m.Err, "Model: %s\n", terminal.Plain(st.Why))

@@ -49,7 +49,8 @@ type app struct {
 	log     *slog.Logger
 	logFile io.Closer
 
-	runner string // the tool that runs commands
+	runner string   // the tool that runs commands
+	hosts  []string // the names of the server; nil inside a command
 	guard  *egress.Guard
 	env    func(string) string
 
@@ -63,12 +64,15 @@ type place struct {
 	set  *tool.Set
 }
 
+// sandboxLevel is what commands are confined by.
+const sandboxLevel = "none"
+
 // inProcess is the Host name under which a command reaches the server inside its own process.
 const inProcess = "in-process.jackline"
 
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
 func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []string) (_ *app, err error) {
-	a := &app{conf: conf, roots: map[string]*place{}, env: m.Env}
+	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env}
 	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
 		return nil, err
 	}
@@ -87,10 +91,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	a.set = settings.New(conf, a.db)
-	a.engines = engines.New(engines.Options{
-		Name: conf.Text("model.name"), BaseURL: conf.Text("model.baseUrl"), KeyEnv: conf.Text("model.apiKeyEnv"),
-		ToolMode: conf.Text("model.toolMode"), Window: conf.Number("model.window"), Vision: conf.Get("model.vision").(bool), File: conf.Places.File, Env: m.Env,
-	})
+	a.engines = m.engines(a)
 	var names []string
 	if a.policy, names, a.runner, err = newPolicy(); err != nil {
 		return nil, err
@@ -117,15 +118,11 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	a.server, err = server.New(server.Config{
 		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
 		Extract: readFile, Folders: a.folders,
+		Models: a.engines, Pulls: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
-		Version: buildVersion(), Sandbox: "none", Log: a.log,
+		Version: buildVersion(), Sandbox: sandboxLevel, Log: a.log,
 	})
 	return a, err
-}
-
-// status is how the model of new chats is doing, as far as is known without asking the engine.
-func (a *app) status(context.Context) server.ModelStatus {
-	return server.ModelStatus(a.engines.Status())
 }
 
 // close ends everything that openApp began, in the opposite order. Turns that run are left in the log.
@@ -139,6 +136,9 @@ func (a *app) close(ctx context.Context) {
 	}
 	if a.turns != nil {
 		errs = append(errs, a.turns.Shutdown(ctx))
+	}
+	if a.engines != nil {
+		a.engines.Close()
 	}
 	for _, p := range a.roots {
 		errs = append(errs, p.root.Close())

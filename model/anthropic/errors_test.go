@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		say    string
 	}{
 		{"no key", 401, problem("authentication_error", "x-api-key header is required"), jackline.Forbidden,
-			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"no permission", 403, problem("permission_error", "Your API key does not have permission to use the specified resource."), jackline.Forbidden,
 			"The key that was given to URL may not do this. Check what it is allowed, and its workspace."},
 		{"a proxy's page", 403, "<html>who are you?</html>", jackline.Unavailable,
@@ -298,7 +298,7 @@ func TestTheKeyDoesNotShow(t *testing.T) {
 		_, _ = io.WriteString(w, problem("authentication_error", "no such key: "+r.Header.Get("X-Api-Key")+r.Header.Get("Authorization")))
 	})
 	_, say, err := fail(t, m, request())
-	if say != "The engine at URL does not accept the key it was given: check the variable that --api-key-env names." {
+	if say != "The engine at URL does not accept the key it was given: check the variable that --api-key-env names, or the key that the engine was added with." {
 		t.Error(say)
 	}
 	if text := fmt.Sprintf("%v %+v %#v %s", err, err, m, m); strings.Contains(text, key) || !strings.Contains(text, "[key]") {

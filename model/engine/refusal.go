@@ -202,10 +202,10 @@ func (c *Client) Meant(op string, r Refusal, p Problem) *Trouble {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden && !p.isTooLong():
 		if c.o.Key == "" {
 			return say(Never, jackline.Forbidden,
-				"The engine at %s wants a key: name the environment variable that holds it with --api-key-env.", c.Address())
+				"The engine at %s wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key.", c.Address())
 		}
 		return say(Never, jackline.Forbidden,
-			"The engine at %s does not accept the key it was given: check the variable that --api-key-env names.", c.Address())
+			"The engine at %s does not accept the key it was given: check the variable that --api-key-env names, or the key that the engine was added with.", c.Address())
 	case p.isTooLong() || status == http.StatusRequestEntityTooLarge:
 		prompt, window := p.numbers()
 		return &Trouble{Err: jackline.E(op, jackline.Invalid, &tooLong{prompt: prompt, window: window, cause: cause},

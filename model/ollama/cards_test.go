@@ -130,7 +130,7 @@ func TestCardsFail(t *testing.T) {
 		"page":      {200, "<html>", "unavailable: URL answers with a web page: a sign-in page or a proxy stands there, or the address is not that of an API. Check --base-url."},
 		"other":     {200, `{"data":[]}`, "unavailable: What URL answers is not what an Ollama server says. Check --base-url."},
 		"list":      {200, `[]`, "unavailable: What URL answers is not what an Ollama server says. Check --base-url."},
-		"key":       {401, `{"error":"unauthorized"}`, "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+		"key":       {401, `{"error":"unauthorized"}`, "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		"host":      {403, ``, "forbidden: The Ollama at URL does not answer to this host name: give its address in numbers with --base-url, or start it with OLLAMA_HOST=0.0.0.0."},
 		"not there": {404, `404 page not found`, "unavailable: There is no Ollama API at URL. Check --base-url."},
 	} {
@@ -221,7 +221,7 @@ func TestPullFails(t *testing.T) {
 		{"a", 200, begin, "unavailable: The Ollama at URL stopped before a was whole. Fetch it again: it goes on where it stopped."},
 		{"a", 200, "<html>", "unavailable: URL answers with a web page: a sign-in page or a proxy stands there, or the address is not that of an API. Check --base-url."},
 		{"a", 404, "404 page not found", "unavailable: There is no Ollama API at URL. Check --base-url."},
-		{"a", 401, "{}", "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+		{"a", 401, "{}", "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"a", 500, "{}", "unavailable: The engine at URL failed (status 500). Its own log says why."},
 	} {
 		m := client(t, ollama.Options{Model: "other"}, func(w http.ResponseWriter, _ *http.Request) {

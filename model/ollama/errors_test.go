@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 		{"nothing", 200, "", "unavailable: The engine at URL gave an empty answer. Its own log may say why."},
 		{"something else", 200, `{"choices":[]}`, "unavailable: What URL answers is not what an Ollama server says. Check --base-url."},
 		{"no JSON", 200, "Ollama is running", "unavailable: What URL answers is not what an Ollama server says. Check --base-url."},
-		{"key", 401, `{"error":"unauthorized"}`, "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+		{"key", 401, `{"error":"unauthorized"}`, "forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"cloud", 401, `{"error":"unauthorized","signin_url":"https://ollama.com/connect?name=x"}`,
 			`forbidden: qwen3:4b runs in Ollama's cloud, and the Ollama at URL is not signed in: run "ollama signin" there, or choose a model that it has itself.`},
 		{"host", 403, "", "forbidden: The Ollama at URL does not answer to this host name: give its address in numbers with --base-url, or start it with OLLAMA_HOST=0.0.0.0."},

@@ -52,9 +52,9 @@ func TestRefusals(t *testing.T) {
 		say    string
 	}{
 		{"no key", 401, `{"error":{"message":"Missing bearer"}}`, jackline.Forbidden,
-			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"forbidden", 403, `{"detail":"Forbidden"}`, jackline.Forbidden,
-			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"a proxy's page", 403, "\n<html>who are you?</html>", jackline.Unavailable,
 			"URL answers with a web page: a sign-in page or a proxy stands there, or the address is not that of an API. Check --base-url."},
 

@@ -25,7 +25,7 @@ func TestList(t *testing.T) {
 		{"something else", `{"a":1}`, 200, "error unavailable: What URL answers is not what a Chat Completions server says. Check --base-url."},
 		{"not JSON", `models: x`, 200, "error unavailable: What URL answers is not what a Chat Completions server says. Check --base-url."},
 		{"nothing", ``, 200, "error unavailable: The engine at URL gave an empty answer. Its own log may say why."},
-		{"key", ``, 401, "error forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+		{"key", ``, 401, "error forbidden: The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"no page", ``, 404, "error unavailable: There is no Chat Completions API at URL. Check --base-url."},
 	}
 	for _, tt := range tests {

@@ -45,7 +45,7 @@ func TestRefusals(t *testing.T) {
 		say    string
 	}{
 		{"no key", 401, problem("invalid_api_key", "Missing bearer"), jackline.Forbidden,
-			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env."},
+			"The engine at URL wants a key: name the environment variable that holds it with --api-key-env, or add the engine with its key."},
 		{"no such model", 404, problem("model_not_found", "The model `m` does not exist or you do not have access to it."), jackline.NoModel,
 			`The engine at URL has no model "m". It offers gpt-a, gpt-b: choose one with --model, or fetch this one (with Ollama: "ollama pull m").`},
 		{"no page", 404, "404 page not found", jackline.Unavailable, "There is no Responses API at URL. Check --base-url."},
@@ -265,7 +265,7 @@ func TestTheKeyDoesNotShow(t *testing.T) {
 		_, _ = io.WriteString(w, problem("invalid_api_key", "no such key: "+r.Header.Get("Authorization")))
 	})
 	_, say, err := fail(t, m, request())
-	if say != "The engine at URL does not accept the key it was given: check the variable that --api-key-env names." {
+	if say != "The engine at URL does not accept the key it was given: check the variable that --api-key-env names, or the key that the engine was added with." {
 		t.Error(say)
 	}
 	if text := fmt.Sprintf("%v %+v %#v %s", err, err, m, m); strings.Contains(text, key) || !strings.Contains(text, "[key]") {

@@ -1,52 +1,205 @@
-// Package engines makes the models that chats talk to: which engine, which way of calling tools, and what can be said of it
-// without asking. It reads no settings; whoever does gives it [Options].
+// Package engines knows the engines that chats can talk to, and makes their models: which engine, which way of calling
+// tools, which window. It reads no settings; whoever does gives it [Options].
+//
+// # Which engines
+//
+// There are four origins. One engine may be configured by its address; persons add others; [detect.Find] finds those of this
+// machine; and there are services for which the environment holds a key. A service is not asked anything until a person
+// chooses it. Where the address came as a flag, or address and model are both configured, nothing is looked for.
+//
+// Looking takes up to a few seconds, so it is done in the background and holds for half a minute. A turn waits for it only
+// where it does not know its model yet.
+//
+// # References
+//
+// A model is named by its name, or by the id of its engine, a slash and its name. Names hold slashes of their own, so only an
+// id that is known counts as one.
 package engines
 
 import (
 	"context"
 	"encoding/json"
-	"iter"
-	"net"
-	"net/url"
-	"os"
+	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/model/engine"
-	"github.com/jackline-ai/jackline/model/openai"
-	"github.com/jackline-ai/jackline/model/prompted"
-	"github.com/jackline-ai/jackline/model/script"
 	"github.com/jackline-ai/jackline/turn"
 )
 
-// Options say which model there is, in the words of the settings of group model.
+// Options say which models there are, in the words of the settings of group model.
 type Options struct {
-	Name, BaseURL, KeyEnv, ToolMode string
-	Window                          int
-	Vision                          bool // it reads images
+	Name            string // the model, where Default is nil
+	BaseURL, KeyEnv string // of the configured engine; "" for none
+	API             string // what it speaks; "" and "auto" tell by its address
+	ToolMode, Think string
+	Window          int
+	Vision          bool     // models read images, whatever the engines say
+	Each            []Each   // what differs for single models
+	Fallback        []string // references: what is asked when a model fails before it says anything
 
-	File string              // where the settings are, for those who are told to change them
-	Env  func(string) string // the environment, for the engine's key
+	// Alone says that nothing is to be looked for: the address of the engine was given as a flag, or looking is off.
+	Alone bool
+
+	// Default reads the model of new chats as it stands, and SetDefault stores it.
+	Default    func(context.Context) (string, error)
+	SetDefault func(context.Context, string) error
+
+	Store  Store               // where added engines are kept; nil keeps none
+	File   string              // where the settings are, for those who are told to change them
+	Env    func(string) string // the environment, for keys and for where engines are
+	Skip   []int               // ports that are not asked: the server's own
+	Memory int64               // of this machine, in bytes; 0 is unknown
+	Log    *slog.Logger        // may be nil
+
+	// Find looks for engines; nil is [detect.Find].
+	Find func(context.Context, detect.Options) []detect.Found
 }
 
-// Engines makes the models that sessions talk to, once each.
-type Engines struct {
-	o Options
+// Each is what an owner set for one model. Zero fields are as for all models.
+type Each struct {
+	Ref      string `json:"ref"` // a reference, or the model's name
+	ToolMode string `json:"toolMode"`
+	Think    string `json:"think"`
+	Window   int    `json:"window"`
+}
 
-	mu     sync.Mutex
-	made   map[string]turn.Models
-	only   string // the engine's one model, when none is named
-	looked time.Time
+// Store keeps settings, sealed: package store does.
+type Store interface {
+	Setting(ctx context.Context, o jackline.Owner, name string) (json.RawMessage, error)
+	PutSetting(ctx context.Context, o jackline.Owner, name string, value json.RawMessage) error
+}
+
+// Engines makes the models that sessions talk to, once each. It is safe for use by several goroutines at once.
+type Engines struct {
+	o     Options
+	known detect.Memory
+
+	mu      sync.Mutex
+	made    map[mark]turn.Models
+	last    *look             // nil before the first
+	looking *looking          // nil where no look is under way
+	clouds  map[string]source // services that were asked, by id
+	pulls   []*pull
+	work    map[*context.CancelFunc]bool
+	closed  bool
+	wg      sync.WaitGroup
 }
 
 // New makes the engines of these options. It asks nothing.
-func New(o Options) *Engines { return &Engines{o: o} }
+func New(o Options) *Engines {
+	if o.Env == nil {
+		o.Env = func(string) string { return "" }
+	}
+	if o.Find == nil {
+		o.Find = detect.Find
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Engines{o: o, made: map[mark]turn.Models{}, clouds: map[string]source{}, work: map[*context.CancelFunc]bool{}}
+}
+
+// Close ends what is under way in the background, fetching of models included, and waits for it.
+func (e *Engines) Close() {
+	e.mu.Lock()
+	e.closed = true
+	for cancel := range e.work {
+		(*cancel)()
+	}
+	e.mu.Unlock()
+	e.wg.Wait()
+}
+
+// later runs f beside its caller, whose end does not end it. It is false once Close was called. The caller holds e.mu.
+func (e *Engines) later(ctx context.Context, f func(context.Context)) (cancel context.CancelFunc, ok bool) {
+	if e.closed {
+		return nil, false
+	}
+	ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+	e.work[&cancel] = true
+	e.wg.Go(func() {
+		defer func() {
+			cancel()
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			delete(e.work, &cancel)
+		}()
+		f(ctx)
+	})
+	return cancel, true
+}
+
+const (
+	// fewTokens is the window below which the short form of the tools text is taken.
+	fewTokens = 8192
+	// mostCalls is how many calls are read from one answer. The loop takes fewer, and tells the model so.
+	mostCalls = 64
+	// maxScript bounds a transcript.
+	maxScript = 4 << 20
+	// mostMade bounds the models that are kept ready. Each holds an idle connection or two; more than these are not in use.
+	mostMade = 64
+)
+
+// chosen is the model of new chats as a person chose it, or "".
+func (e *Engines) chosen(ctx context.Context) (string, error) {
+	if e.o.Default == nil {
+		return e.o.Name, nil
+	}
+	return e.o.Default(ctx)
+}
+
+// Model is the model of a session: its own, or that of new chats. Where it fails before it says anything, those of the
+// fallback list are asked in its place.
+func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, error) {
+	const op = "engines.Model"
+	own, err := e.chosen(ctx)
+	if err != nil {
+		return turn.Models{}, err
+	}
+	if e.o.ToolMode == "envelope" {
+		return turn.Models{}, jackline.E(op, jackline.Invalid, nil, "The tool mode envelope is not built yet. Use auto, native or text.")
+	}
+	ref := own
+	if s.Model != "" {
+		// A session's model comes from the API; only the owner's own settings may name a file.
+		if strings.HasPrefix(s.Model, scriptPrefix) && s.Model != own {
+			return turn.Models{}, jackline.E(op, jackline.Invalid, nil,
+				"A chat cannot choose a transcript file; start the server with --model %s.", engine.Printable(s.Model, maxShown))
+		}
+		ref = s.Model
+	}
+	m, p, err := e.ready(ctx, ref)
+	if len(e.o.Fallback) == 0 || ctx.Err() != nil || err != nil && !replaceable(err) {
+		return m, err
+	}
+	c := &chain{e: e, rest: e.o.Fallback, had: []string{p.ref()}}
+	if err != nil {
+		if err := c.next(ctx, displayed(ref), err); err != nil {
+			return turn.Models{}, err
+		}
+		return turn.Models{Main: c.main(), Raw: c.raw(), Note: c.said}, nil
+	}
+	c.now = m
+	return turn.Models{Main: c.main(), Raw: c.raw()}, nil
+}
+
+// ready makes the model that a reference names.
+func (e *Engines) ready(ctx context.Context, ref string) (turn.Models, pick, error) {
+	if strings.HasPrefix(ref, scriptPrefix) {
+		m, err := e.make(pick{card: model.Card{ID: ref}})
+		return m, pick{card: model.Card{ID: ref}}, err
+	}
+	p, err := e.pick(ctx, ref)
+	if err != nil {
+		return turn.Models{}, p, err
+	}
+	m, err := e.make(p)
+	return m, p, err
+}
 
 // Status is how a model is doing.
 type Status struct {
@@ -60,251 +213,44 @@ type Status struct {
 	Why     string // why it is not ready, and what to do
 }
 
-const (
-	// fewTokens is the window below which the short form of the tools text is taken.
-	fewTokens = 8192
-	// mostCalls is how many calls are read from one answer. The loop takes fewer, and tells the model so.
-	mostCalls = 64
-	// lookAgain is how long the answer to "which models do you have?" holds.
-	lookAgain = 30 * time.Second
-	// maxScript bounds a transcript.
-	maxScript = 4 << 20
-)
-
-// Model is the model of a session: its own, or the configured one.
-func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	name := e.o.Name
-	if s.Model != "" {
-		// A session's model comes from the API; only the owner's own settings may name a file.
-		if strings.HasPrefix(s.Model, "script:") && s.Model != name {
-			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "A chat cannot choose a transcript file; start the server with --model %s.", s.Model)
-		}
-		name = s.Model
-	}
-	if e.o.ToolMode == "envelope" {
-		return turn.Models{}, jackline.E("engines", jackline.Invalid, nil,
-			"The tool mode envelope is not built yet. Use auto, native or text.")
-	}
-	if name == "" {
-		var err error
-		if name, err = e.onlyModel(ctx); err != nil {
-			return turn.Models{}, err
-		}
-	}
-	if m, ok := e.made[name]; ok {
-		return m, nil
-	}
-	m, err := e.make(name)
+// Status is how the model of new chats is doing, as far as is known without asking the engine. Right after the start it waits
+// a moment for the first look.
+func (e *Engines) Status(ctx context.Context) Status {
+	ref, err := e.chosen(ctx)
 	if err != nil {
-		return turn.Models{}, err
+		return Status{Why: jackline.Say(err)}
 	}
-	if e.made == nil {
-		e.made = map[string]turn.Models{}
-	}
-	e.made[name] = m
-	return m, nil
-}
-
-func (e *Engines) make(name string) (turn.Models, error) {
-	window, mode := e.o.Window, e.o.ToolMode
-	if file, ok := strings.CutPrefix(name, "script:"); ok {
-		raw, err := scripted(file, script.Options{Native: mode == "native", Window: window, Vision: e.o.Vision})
-		if err != nil {
-			return turn.Models{}, err
-		}
-		return modelsOf(raw, mode == "native"), nil
-	}
-	o := openai.Options{
-		BaseURL: e.o.BaseURL, Model: name, Window: window, Assumed: window == 0, Vision: e.o.Vision, ReadArgs: readArgs,
-	}
-	if v := e.o.KeyEnv; v != "" {
-		o.Key = engine.Key(e.o.Env(v))
-		if o.Key == "" {
-			return turn.Models{}, jackline.E("engines", jackline.Invalid, nil, "The environment variable %s, which should hold the engine's key, is not set.", v)
-		}
-	}
-	text, err := openai.New(o)
-	if err != nil {
-		return turn.Models{}, err
-	}
-	o.Native = true
-	native, err := openai.New(o)
-	if err != nil {
-		return turn.Models{}, err
-	}
-	switch {
-	case mode == "text", mode == "auto" && !cloud(o.BaseURL):
-		return modelsOf(text, false), nil
-	case mode == "native":
-		return turn.Models{Main: native, Raw: text}, nil
-	default:
-		// The engine is taken at its word that it knows no tools, once.
-		return turn.Models{Main: &either{native: native, text: modelsOf(text, false).Main}, Raw: text}, nil
-	}
-}
-
-// Status is how the model of new chats is doing, as far as is known without asking the engine.
-func (e *Engines) Status() Status {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	st := Status{Name: e.o.Name, BaseURL: e.o.BaseURL, Window: e.o.Window}
-	if st.Name == "" {
-		st.Name = e.only
-	}
-	if strings.HasPrefix(st.Name, "script:") {
-		st.BaseURL = ""
-	}
-	if st.Name == "" {
-		st.Why = "No model is named yet; the engine's only one is taken if it has just one. Name one with --model, JACKLINE_MODEL, or model.name in the configuration file."
-		return st
-	}
-	m, ok := e.made[st.Name]
-	if !ok {
-		var err error
-		if m, err = e.make(st.Name); err != nil {
+	st := Status{Name: ref, BaseURL: engine.Shown(e.o.BaseURL), Window: e.o.Window}
+	p := pick{card: model.Card{ID: ref}}
+	if !strings.HasPrefix(ref, scriptPrefix) {
+		if p, err = e.glance(ctx, ref); err != nil {
 			st.Why = jackline.Say(err)
 			return st
 		}
-		if e.made == nil {
-			e.made = map[string]turn.Models{}
-		}
-		e.made[st.Name] = m
+	}
+	m, err := e.make(p)
+	if err != nil {
+		st.Why = jackline.Say(err)
+		return st
 	}
 	info := m.Main.Info()
 	// The model itself knows how it makes calls just now: an engine may have turned out to know none.
-	st.Window, st.Assumed, st.Vision, st.Mode, st.Ready = info.Window, info.Assumed, info.Vision, "text", true
-	if info.Native {
-		st.Mode = "native"
+	st = Status{Name: info.Name, Window: info.Window, Assumed: info.Assumed, Vision: info.Vision, Mode: modeOf(info), BaseURL: engine.Shown(p.base), Ready: true}
+	switch p.state {
+	case detect.NeedsKey:
+		st.Ready, st.Why = false, p.why
+	case detect.Down, detect.NoModel:
+		if p.origin != cloud { // a service may have no list, and answer all the same
+			st.Ready, st.Why = false, p.why
+		}
+	case detect.Loading, detect.Ready:
 	}
 	return st
 }
 
-// modelsOf wraps a model that has no tool calls of its own.
-func modelsOf(raw model.Model, native bool) turn.Models {
-	if native {
-		return turn.Models{Main: raw, Raw: raw}
+func modeOf(i model.Info) string {
+	if i.Native {
+		return native
 	}
-	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw}
-}
-
-// cloud reports whether an address is out on the network: such engines have tool calls of their own.
-func cloud(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	if ip := net.ParseIP(host); ip != nil {
-		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
-	}
-	return u.Scheme == "https" && strings.Contains(host, ".") && !strings.HasSuffix(host, ".local") && !strings.HasSuffix(host, ".lan")
-}
-
-// onlyModel asks the engine for its models; where there is exactly one there is nothing to choose.
-func (e *Engines) onlyModel(ctx context.Context) (string, error) {
-	if e.only != "" && time.Since(e.looked) < lookAgain {
-		return e.only, nil
-	}
-	o := openai.Options{BaseURL: e.o.BaseURL}
-	if v := e.o.KeyEnv; v != "" {
-		o.Key = engine.Key(e.o.Env(v))
-	}
-	m, err := openai.New(o)
-	if err != nil {
-		return "", err
-	}
-	names, err := m.List(ctx)
-	if err != nil {
-		return "", jackline.E("engines", jackline.NoModel, err,
-			"No model is configured, and the engine at %s does not say which it has. Start one (ollama serve, llama-server, LM Studio) and name a model: jackline --model NAME, JACKLINE_MODEL, or model.name in %s.",
-			o.BaseURL, e.o.File)
-	}
-	switch len(names) {
-	case 0:
-		return "", jackline.E("engines", jackline.NoModel, nil, "The engine at %s has no model yet. Get one, for example: ollama pull qwen3:4b", o.BaseURL)
-	case 1:
-		e.only, e.looked = names[0], time.Now()
-		return names[0], nil
-	}
-	const shown = 12
-	list := strings.Join(names[:min(len(names), shown)], ", ")
-	return "", jackline.E("engines", jackline.NoModel, nil,
-		"The engine at %s has several models: %s. Name one: --model NAME, JACKLINE_MODEL, or model.name in %s.", o.BaseURL, list, e.o.File)
-}
-
-// readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
-func readArgs(text string) (canonical json.RawMessage, cut, ok bool) {
-	found, ok := args.ReadText(text)
-	if !ok {
-		return nil, false, false
-	}
-	if _, object := found.Value.(*args.Object); !object {
-		return nil, false, false
-	}
-	canonical, err := args.Canonical(found.Value)
-	return canonical, found.Cut, err == nil
-}
-
-func scripted(file string, o script.Options) (model.Model, error) {
-	st, err := os.Stat(file)
-	if err == nil && (st.Size() > maxScript || !st.Mode().IsRegular()) {
-		return nil, jackline.E("engines", jackline.Invalid, nil, "The transcript %s is no file of at most %d bytes.", file, maxScript)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, jackline.E("engines", jackline.Invalid, err, "The transcript %s cannot be read.", file)
-	}
-	s, err := script.Parse(file, b)
-	if err != nil {
-		return nil, jackline.E("engines", jackline.Invalid, err, "The transcript %s is not right: %v", file, err)
-	}
-	return script.New(s, o), nil
-}
-
-// either is a model whose engine may turn out to have no tool calls of its own; from then on they are read from text.
-type either struct {
-	native, text model.Model
-	plain        atomic.Bool
-}
-
-func (e *either) now() model.Model {
-	if e.plain.Load() {
-		return e.text
-	}
-	return e.native
-}
-
-// Info implements model.Model: what the model is from now on.
-func (e *either) Info() model.Info { return e.now().Info() }
-
-// Size implements model.Model.
-func (e *either) Size(r model.Request) int { return e.now().Size(r) }
-
-// Stream implements model.Model.
-func (e *either) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
-	return func(yield func(model.Chunk, error) bool) {
-		if !e.plain.Load() {
-			again := false
-			for c, err := range e.native.Stream(ctx, r) {
-				if err != nil && engine.NoTools(err) {
-					again = true
-					break
-				}
-				if !yield(c, err) {
-					return
-				}
-			}
-			if !again {
-				return
-			}
-			e.plain.Store(true)
-		}
-		for c, err := range e.text.Stream(ctx, r) {
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
+	return text
 }

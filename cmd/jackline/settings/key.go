@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,18 +38,35 @@ const (
 	yes   // a boolean
 	texts // a list of strings
 	rules
+	each // []ForModel
 )
+
+// ForModel is what differs for one model. Zero fields are as for all models.
+type ForModel struct {
+	Ref      string `json:"ref"` // the model's name, or a reference
+	ToolMode string `json:"toolMode,omitempty"`
+	Think    string `json:"think,omitempty"`
+	Window   int    `json:"window,omitempty"`
+}
+
+// thinking are the ways to reason.
+func thinking() []string { return []string{"off", "on", "low", "medium", "high"} }
 
 // Keys are all settings, in the order of the documentation.
 func Keys() []Key {
 	modes := jackline.Modes()
 	return []Key{
-		{Path: "model.name", Short: "JACKLINE_MODEL", Doc: "The model, as the engine calls it. script:FILE plays a transcript. Empty: the only one that the engine has."},
-		{Path: "model.baseUrl", Default: "http://127.0.0.1:11434/v1", Short: "JACKLINE_BASE_URL", Doc: "Address of an engine with an OpenAI-compatible API. The default is where Ollama listens."},
+		{Path: "model.name", api: true, Short: "JACKLINE_MODEL", Doc: "The model of new chats: its name, or the id of its engine, a slash and its name. script:FILE plays a transcript. Empty: the only one there is."},
+		{Path: "model.baseUrl", Short: "JACKLINE_BASE_URL", Doc: "Address of an engine. Empty: those on this machine are found."},
+		{Path: "model.api", Default: "auto", One: []string{"auto", "ollama", "openai", "anthropic", "responses"}, Doc: "What that engine speaks. auto tells by the address: openai, but for Anthropic's own and for Ollama's without a path."},
 		{Path: "model.apiKeyEnv", Doc: "Name of the environment variable that holds the engine's key. The key itself never stands in this file."},
-		{Path: "model.window", kind: number, max: 10_000_000, Short: "JACKLINE_WINDOW", Doc: "Context size in tokens. 0: unknown, taken to be 8192."},
-		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by the engine."},
-		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. Else pictures that are attached are not sent to it, and it is told so."},
+		{Path: "model.detect", kind: yes, Default: true, Doc: "Look for engines on this machine. Where address and model are configured, nothing is looked for in any case."},
+		{Path: "model.window", kind: number, max: 10_000_000, Short: "JACKLINE_WINDOW", Doc: "Context size in tokens. 0: as the engine says, or 8192."},
+		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by what the engine says."},
+		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. false: as the engine says. To a model that reads none, pictures that are attached are not sent, and it is told so."},
+		{Path: "model.think", Default: "off", One: thinking(), Doc: "Whether and how much the model reasons before it answers, where the engine can be told."},
+		{Path: "model.each", kind: each, Doc: "What differs for single models: a list of {ref: NAME, toolMode, think, window}."},
+		{Path: "model.fallback", kind: texts, Doc: "Models that are asked, in this order, when one fails before it says anything: because its engine is not there or not able to work."},
 		{Path: "server.listen", Default: "127.0.0.1:7717", Doc: "Address of the page and the API."},
 		{Path: "server.hosts", kind: texts, Doc: "More exact Host names, with port, under which the server may be called."},
 		{Path: "server.allowRemote", kind: yes, Default: false, Doc: "Listen on an address that other machines can reach. Whoever gets the token then controls this machine's files and shell."},
@@ -140,8 +158,44 @@ func (k Key) check(v any) (any, error) {
 			return bad("a list of rules, each with do and pattern (" + err.Error() + ")")
 		}
 		return list, nil
+	case each:
+		list, err := forModels(v)
+		if err != nil {
+			return bad("a list of models, each with ref and what differs (" + err.Error() + ")")
+		}
+		return list, nil
 	}
 	return nil, errors.New("unknown kind")
+}
+
+// forModels takes what differs for single models from YAML, JSON or the text of a variable.
+func forModels(v any) ([]ForModel, error) {
+	b, err := json.Marshal(v)
+	if s, ok := v.(string); ok { // from the environment
+		b, err = []byte(s), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []ForModel{}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&list); err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		switch {
+		case m.Ref == "":
+			return nil, errors.New("ref is missing")
+		case !slices.Contains([]string{"", "auto", "native", "text"}, m.ToolMode):
+			return nil, errors.New("toolMode must be auto, native or text")
+		case m.Think != "" && !slices.Contains(thinking(), m.Think):
+			return nil, fmt.Errorf("think must be one of %s", strings.Join(thinking(), ", "))
+		case m.Window < 0:
+			return nil, errors.New("window must be a number of tokens")
+		}
+	}
+	return list, nil
 }
 
 // whole takes a whole number from whatever YAML, JSON or a person made of it.

@@ -120,6 +120,15 @@ func (s *Live) Agent(ctx context.Context, o jackline.Owner) (jackline.AgentSetti
 	}, nil
 }
 
+// Text is a setting that is a text, as it stands for an owner. Like [Config.Text] it panics for a key of another kind.
+func (s *Live) Text(ctx context.Context, o jackline.Owner, path string) (string, error) {
+	get, err := s.in(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	return get(path).(string), nil
+}
+
 // Fixed implements server.Settings.
 func (s *Live) Fixed() []string {
 	var fixed []string
@@ -139,6 +148,10 @@ func (s *Live) Put(ctx context.Context, o jackline.Owner, values map[string]json
 			if k.Path != path || !k.api {
 				continue
 			}
+			ok = true
+			if raw == nil {
+				continue // takes it back
+			}
 			var v any
 			if err := json.Unmarshal(raw, &v); err != nil {
 				return jackline.E("settings.Put", jackline.Invalid, err, "%s cannot be read.", path)
@@ -146,7 +159,6 @@ func (s *Live) Put(ctx context.Context, o jackline.Owner, values map[string]json
 			if _, err := k.check(v); err != nil {
 				return jackline.E("settings.Put", jackline.Unprocessed, err, "%v.", err)
 			}
-			ok = true
 		}
 		if !ok {
 			return jackline.E("settings.Put", jackline.Unprocessed, nil, "There is no setting %s that can be stored.", path)

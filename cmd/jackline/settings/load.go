@@ -234,6 +234,8 @@ func (c *Config) Get(path string) any {
 				return []string{}
 			case rules:
 				return []jackline.Rule{}
+			case each:
+				return []ForModel{}
 			}
 		}
 	}
