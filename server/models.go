@@ -174,3 +174,8 @@ func (s *Server) modelRoutes(r router) {
 	route(r, http.MethodPost, "/api/models/remove", "remove-model", "Have an engine delete a model", s.removeModel, status(http.StatusNoContent))
 	route(r, http.MethodDelete, "/api/models/{id}", "drop-engine", "Forget an engine that was added", s.dropEngine, status(http.StatusNoContent))
 }
+
+// doctorRoutes is the route of the doctor.
+func (s *Server) doctorRoutes(r router) {
+	route(r, http.MethodGet, "/api/doctor", "doctor", "How the program and what it stands on are doing", s.doctor)
+}

@@ -95,9 +95,7 @@ func (s *Server) routes() map[string]func(router) {
 			route(r, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
 		},
 		"models": s.modelRoutes,
-		"doctor": func(r router) {
-			route(r, http.MethodGet, "/api/doctor", "doctor", "How the program and what it stands on are doing", s.doctor)
-		},
+		"doctor": s.doctorRoutes,
 		"events": func(r router) {
 			route(r, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
 		},
