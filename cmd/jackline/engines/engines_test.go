@@ -421,6 +421,33 @@ func TestToolModes(t *testing.T) {
 	}
 }
 
+// Each API is made in all ways of calling tools and of thinking, and says of itself what the plan was.
+func TestAPIs(t *testing.T) {
+	t.Parallel()
+	for _, api := range []detect.API{detect.APIOllama, detect.APIOpenAI, detect.APIAnthropic, detect.APIResponses} {
+		for _, think := range []string{"", "off", "on", "low", "medium", "high"} {
+			for _, mode := range []string{auto, native, text} {
+				e := New(Options{ToolMode: mode, Think: think, Window: 16384, Vision: true})
+				p := pick{source: source{id: "x", origin: added, api: api, base: "http://127.0.0.1:9"}, card: model.Card{ID: "m", Tools: model.Yes}}
+				m, err := e.make(p)
+				if err != nil {
+					t.Errorf("%s, thinking %q, %s: %v", api, think, mode, err)
+					continue
+				}
+				if i := m.Main.Info(); i.Name != "m" || i.Window != 16384 || i.Assumed || i.Native != (mode != text) || !i.Vision {
+					t.Errorf("%s, thinking %q, %s: %+v", api, think, mode, i)
+				}
+				if i := m.Raw.Info(); i.Native {
+					t.Errorf("%s: the raw one calls tools", api)
+				}
+			}
+		}
+	}
+	if _, err := New(Options{}).make(pick{source: source{api: "klingon", base: "http://127.0.0.1:9"}}); jackline.KindOf(err) != jackline.Invalid {
+		t.Errorf("an API that is none: %v", err)
+	}
+}
+
 // A model is fetched once, whoever asks, can be stopped, and ends with the program.
 func TestPulls(t *testing.T) {
 	t.Parallel()
