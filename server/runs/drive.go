@@ -225,7 +225,7 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 	ctx := context.WithoutCancel(t.ctx)
 	cause := context.Cause(r.ctx)
 	t.mu.Lock()
-	again, why := r.again, r.why
+	again, steered, why := r.again, r.steered, r.why
 	t.mu.Unlock()
 
 	next, waits := jackline.TurnID(""), false
@@ -243,7 +243,7 @@ func (t *Turns) settle(l *lane, r *run, got jackline.Turn, err error) {
 	case err != nil:
 		st, reason := endOf(err)
 		got = t.finish(ctx, l, r.turn, st, reason, err)
-	case got.Status == jackline.Waiting && again:
+	case got.Status == jackline.Waiting && again && (steered || t.answered(ctx, l, r.turn)):
 		next = r.turn
 	case got.Status == jackline.Waiting:
 		waits = true

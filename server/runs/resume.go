@@ -225,13 +225,35 @@ func (t *Turns) Woken(ctx context.Context, o jackline.Owner, id jackline.TurnID)
 	if v, err = t.db.Turn(ctx, o, v.ID); err != nil {
 		return err
 	}
-	t.wake(l, v, false)
+	if v.Status != jackline.Waiting || t.answered(ctx, l, v.ID) {
+		t.wake(l, v, false)
+	}
 	if v.Status.Over() { // somebody else saw it through
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		l.waiting = ""
 	}
 	return nil
+}
+
+// answered reports whether a card that a waiting turn waits for is settled. Whoever says that one was may come late: the turn has
+// gone on, and waits for another. What cannot be read is taken for a yes: a turn that runs in vain waits again.
+func (t *Turns) answered(ctx context.Context, l *lane, id jackline.TurnID) bool {
+	calls, err := t.db.Calls(ctx, l.owner, id)
+	if err != nil {
+		return true
+	}
+	pending, err := t.db.Approvals(ctx, l.owner, jackline.ApprovalFilter{Turn: id, States: []jackline.ApprovalState{jackline.Pending}})
+	if err != nil {
+		return true
+	}
+	waiting := 0
+	for _, c := range calls {
+		if c.State == jackline.CallWaiting {
+			waiting++
+		}
+	}
+	return len(pending) < waiting || waiting == 0
 }
 
 // take takes the lease of a lane's session; false if another living process has it.

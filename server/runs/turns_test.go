@@ -121,6 +121,34 @@ func TestAnswerWakes(t *testing.T) {
 	wantKind(t, w.Turns.Woken(t.Context(), other, k.Turn.ID), jackline.NotFound)
 }
 
+// Who tells that a card was answered may come late: the turn went on by itself and waits for the next card. It does not run in
+// vain, and does not say once more that it waits.
+func TestWokenLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		s := w.Session()
+		k := w.Submit(s.ID, writes+"; say after")
+		pass(time.Second)
+		before := w.Types(s.ID)
+		if err := w.Turns.Woken(t.Context(), jackline.Local, k.Turn.ID); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if after := w.Types(s.ID); len(before) == 0 || !slices.Equal(after, before) {
+			t.Errorf("the log grew by %q", after[len(before):])
+		}
+		if _, err := w.Desk.Answer(t.Context(), jackline.Local, w.Pending(s.ID)[0].ID, jackline.Answer{Yes: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Turns.Woken(t.Context(), jackline.Local, k.Turn.ID); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if v := w.Turn(k.Turn.ID); v.Status != jackline.Done {
+			t.Errorf("it is %s", v.Status)
+		}
+	})
+}
+
 func TestStopWaiting(t *testing.T) {
 	w := alone(t)
 	s := w.Session()
