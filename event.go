@@ -404,6 +404,7 @@ type Record struct {
 	Events    []Event
 	Title     string     // the session's new title; "" leaves it
 	Mode      *Mode      // the session's new mode
+	Model     *string    // the session's new model; "" is the server's own
 	Labels    Labels     // added to the session's, never taken away
 	Turn      *Turn      // new, or replaced
 	Calls     []Call     // new, or replaced

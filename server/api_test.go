@@ -573,6 +573,12 @@ func TestSessions(t *testing.T) {
 	if got := do[jackline.Session](w, 200, "PATCH", path, map[string]any{"title": " New ", "mode": "plan"}); got.Title != "New" || got.Mode != jackline.ModePlan {
 		t.Errorf("%+v", got)
 	}
+	for _, name := range []string{"", "ollama/qwen3:4b"} {
+		if got := do[jackline.Session](w, 200, "PATCH", path, map[string]any{"model": " " + name}); got.Model != name || got.Title != "New" {
+			t.Errorf("%+v", got)
+		}
+	}
+	w.refused(422, "PATCH", path, map[string]any{"model": "script:/etc/passwd"})
 	w.refused(422, "PATCH", path, map[string]any{"title": "  "})
 	w.refused(422, "PATCH", path, map[string]any{"workspace": "/other"})
 	if types := w.Types(s.ID); len(types) != 1 || types[0] != "mode" {

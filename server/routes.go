@@ -60,7 +60,7 @@ func (s *Server) routes() map[string]func(router) {
 			route(r, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
 			route(r, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
 			route(r, http.MethodGet, "/api/sessions/{id}", "get-session", "One chat", s.getSession)
-			route(r, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title or mode", s.patchSession)
+			route(r, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title, mode or model", s.patchSession)
 			route(r, http.MethodDelete, "/api/sessions/{id}", "delete-session", "Delete a chat and all that belongs to it", s.deleteSession, status(http.StatusNoContent))
 		},
 		"sessions/fork": func(r router) {

@@ -165,6 +165,7 @@ type patchSessionIn struct {
 	Body struct {
 		Title *string        `json:"title,omitempty" minLength:"1" maxLength:"200"`
 		Mode  *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all"`
+		Model *string        `json:"model,omitempty" maxLength:"200" doc:"the model from the next turn on; empty is the server's own"`
 	}
 }
 
@@ -182,7 +183,14 @@ func (s *Server) patchSession(ctx context.Context, in *patchSessionIn) (*body[ja
 	if m := in.Body.Mode; m != nil && *m != v.Mode {
 		rec.Events = append(rec.Events, jackline.NewEvent(in.ID, "", jackline.ModeChanged{Mode: *m, By: in.By.name}))
 	}
-	if rec.Title != "" || rec.Mode != nil {
+	if m := in.Body.Model; m != nil {
+		if strings.HasPrefix(*m, "script:") {
+			return nil, jackline.E("server.patchSession", jackline.Unprocessed, nil, "A chat cannot choose a transcript file.")
+		}
+		name := strings.TrimSpace(*m)
+		rec.Model = &name
+	}
+	if rec.Title != "" || rec.Mode != nil || rec.Model != nil {
 		if _, err := s.c.Store.Append(ctx, s.owner, rec); err != nil {
 			return nil, err
 		}

@@ -53,6 +53,7 @@ type record struct {
 
 	title     string
 	mode      *jackline.Mode
+	model     *string
 	labels    jackline.Labels
 	compacted []jackline.Item
 	newGen    bool
@@ -70,7 +71,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 	r := &record{
 		db: d, op: op, owner: owner, session: rec.Session, whose: whose(rec), now: time.Now().UnixNano(),
 		events: slices.Clone(rec.Events),
-		title:  rec.Title, mode: rec.Mode, labels: rec.Labels,
+		title:  rec.Title, mode: rec.Mode, model: rec.Model, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
 		state: rec.State,
 	}
@@ -231,6 +232,9 @@ func (r *record) writeSession(w *writer, h *head) error {
 	}
 	if r.mode != nil {
 		errs = append(errs, set(`mode = ?`, r.mode.String()))
+	}
+	if r.model != nil {
+		errs = append(errs, set(`model = ?`, *r.model))
 	}
 	if r.labels != (jackline.Labels{}) {
 		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, bit(r.labels.Tainted), bit(r.labels.Private)))

@@ -73,7 +73,7 @@ func roundTrip(t *testing.T, db *store.DB) {
 	same(t, "grants", get[[]jackline.Grant](t)(db.Grants(ctx, alice, s)), []jackline.Grant{g})
 	same(t, "state", string(get[json.RawMessage](t)(db.State(ctx, alice, s, "plan"))), string(rec.State["plan"]))
 	sess := get[jackline.Session](t)(db.Session(ctx, alice, s))
-	if sess.Title != rec.Title || sess.Mode != *rec.Mode || !sess.Labels.Tainted || sess.Labels.Private || sess.Owner != alice {
+	if sess.Title != rec.Title || sess.Mode != *rec.Mode || sess.Model != *rec.Model || !sess.Labels.Tainted || sess.Labels.Private || sess.Owner != alice {
 		t.Fatalf("session %+v", sess)
 	}
 	// Rows are whole: each replaces the one before it.

@@ -121,6 +121,7 @@ func events(t testing.TB, db *store.DB, owner jackline.Owner, s jackline.Session
 func full(s jackline.SessionID, n int) jackline.Record {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890, time.UTC).Add(time.Duration(n) * time.Hour)
 	mode := jackline.ModeAllowEdits
+	name := fmt.Sprintf("model %d", n)
 	exit := 3
 	turn := jackline.TurnID(fmt.Sprintf("t_%s%d", s, n))
 	call := jackline.CallID(fmt.Sprintf("c_%s%d", s, n))
@@ -128,6 +129,7 @@ func full(s jackline.SessionID, n int) jackline.Record {
 		Session: s,
 		Title:   fmt.Sprintf("title %d", n),
 		Mode:    &mode,
+		Model:   &name,
 		Labels:  jackline.Labels{Tainted: true},
 		Events: []jackline.Event{
 			jackline.NewEvent(s, turn, jackline.TurnStart{Prompt: "p", Mode: mode}),
