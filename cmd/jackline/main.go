@@ -1,7 +1,7 @@
 // Command jackline is the server, the command line and the page of Jackline in one binary.
 package main
 
-//go:generate go test . -run ^TestDocs$ -count=1 -update
+//go:generate go test . -run ^Test(Docs|Tour)$ -count=1 -update
 
 import (
 	"context"
