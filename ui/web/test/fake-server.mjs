@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { modelRoutes, usual } from './fake-models.mjs'
 
 const dist = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../dist')
 
@@ -28,7 +29,7 @@ class Stopped extends Error {}
 const sleep = (ms) => new Promise((r) => setTimeout(r, ms))
 const now = () => new Date().toISOString()
 
-export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'TOKEN' } = {}) {
+export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'TOKEN', listing = usual() } = {}) {
   let counter = 0
   let seq = 0
   let codes = new Set([code])
@@ -40,6 +41,7 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
   const streams = new Set() // {res, session|null}
   let grants = []
   const log = []
+  const models = { listing, next: null, log, system: { os: 'linux', arch: 'amd64', memory: 17_179_869_184 } }
   const permissions = {
     mode: 'allow-reads',
     toggles: { readFiles: true, writeFiles: true, runShell: true, network: true },
@@ -241,8 +243,10 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
   const routes = [
     ['GET', /^\/api\/status$/, () => ({
       version: 'fake', killed, sandbox: 'none', workspace: permissions.workspaceRoot, modes: ['ask', 'plan', 'allow-reads', 'allow-edits', 'allow-all'],
-      model: { name: 'demo-8b', window: 8192, assumed: true, mode: 'native', base_url: 'http://127.0.0.1:11434', ready: true },
+      model: { name: 'demo-8b', window: 8192, assumed: true, mode: 'native', base_url: 'http://127.0.0.1:11434', ready: models.listing.default !== '' },
+      system: models.system,
     })],
+    ...modelRoutes(models, Problem),
     ['GET', /^\/api\/tools$/, () => [
       { name: 'demo_read', title: 'Read', summary: 'Reads a file', effects: ['read'], available: true, enabled: true },
       { name: 'demo_run', title: 'Run', summary: 'Runs a command', effects: ['exec'], available: true, enabled: true },
@@ -304,6 +308,7 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
     ['PATCH', /^\/api\/sessions\/(\w+)$/, ([sid], body) => {
       const s = chat(sid)
       if (body.title !== undefined) s.session.title = body.title
+      if (body.model !== undefined) s.session.model = body.model
       if (body.mode && body.mode !== s.session.mode) {
         s.session.mode = body.mode
         emit(sid, '', 'mode', { mode: body.mode, by: 'page' })
@@ -498,6 +503,11 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
     link: `${address}/#code=${code}`,
     sessions, approvals, log, newSession, emit,
     addCode: (c) => codes.add(c),
+    models,
+    /** Says something in the turn that runs. */
+    emit(sid, type, data) {
+      emit(sid, sessions.get(sid).running?.turn.id ?? '', type, data)
+    },
     /** Cuts all lines that are open. */
     drop() {
       for (const s of streams) s.res.destroy()

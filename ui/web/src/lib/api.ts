@@ -93,6 +93,9 @@ export class Client {
   patch<T>(path: string, body: unknown): Promise<T> {
     return this.request<T>('PATCH', path, body)
   }
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.request<T>('PUT', path, body)
+  }
   delete<T>(path: string): Promise<T> {
     return this.request<T>('DELETE', path)
   }

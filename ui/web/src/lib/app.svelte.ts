@@ -44,6 +44,7 @@ class App {
   session = $state.raw<Session | null>(null)
   chat = $state.raw<Chat>(empty)
   gone = $state(false)
+  tour = $state(false) // the recorded job is played in the place of a chat
   queue = $state.raw<Turn[]>([])
   stopping = $state('') // the chat whose stop was asked for
 
@@ -258,6 +259,7 @@ class App {
   #route(): void {
     if (!this.signedIn) return
     const id = /^#\/s\/([\w-]+)$/.exec(location.hash)?.[1] ?? ''
+    this.tour = location.hash === '#/tour'
     if (id === this.current && (id === '' || this.#chatStream)) return
     this.#closeChat()
     this.current = id
@@ -426,10 +428,11 @@ class App {
     }
   }
 
-  async create(workspace: string, mode: Mode): Promise<string> {
+  async create(workspace: string, mode: Mode, model = ''): Promise<string> {
     const session = await this.client.post<Session>('/api/sessions', {
       ...(workspace ? { workspace } : {}),
       ...(mode ? { mode } : {}),
+      ...(model ? { model } : {}),
     })
     this.rows = [{ ...session, status: 'idle' }, ...this.rows.filter((r) => r.id !== session.id)]
     return session.id
@@ -476,6 +479,16 @@ class App {
     })
     // What did not work is put back on the screen, too.
     if (this.session) this.session = { ...this.session }
+  }
+
+  /** Another model from the next request on. */
+  async setModel(model: string): Promise<boolean> {
+    const id = this.current
+    return this.try(async () => {
+      const session = await this.client.patch<Session>(`/api/sessions/${id}`, { model })
+      if (this.current === id) this.session = { ...(this.session ?? session), model: session.model }
+      this.#patchRow(id, { model: session.model })
+    })
   }
 
   async editQueued(turn: string, prompt: string): Promise<void> {

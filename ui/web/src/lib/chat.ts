@@ -113,6 +113,7 @@ export interface Chat {
   assumed: boolean
   toolMode: string
   budget: BudgetView | null
+  cut: boolean // the engine left out a part of the last prompt
   queue: string[]
   killed: boolean | null
 }
@@ -132,6 +133,7 @@ export const empty: Chat = Object.freeze({
   assumed: false,
   toolMode: '',
   budget: null,
+  cut: false,
   queue: [],
   killed: null,
 }) as Chat
@@ -324,6 +326,7 @@ function apply(state: Chat, event: Event): Chat {
       }))
       return {
         ...state,
+        cut: event.parent ? state.cut : false,
         model: event.parent ? state.model : (d.model ?? state.model),
         queue: state.queue.filter((id) => id !== event.turn),
       }
@@ -442,6 +445,8 @@ function apply(state: Chat, event: Event): Chat {
     case 'steer':
       return withTurn(state, event, (turn) => note(turn, { kind: 'steer', text: d.text ?? '' }, at))
     case 'nudge':
+      // The engine leaves out what does not fit. It says so once in a turn; the meter warns until another turn goes without.
+      if (d.kind === 'window' && !event.parent) state = { ...state, cut: true }
       return withTurn(state, event, (turn) => note(turn, { kind: 'nudge', what: d.kind ?? '', text: d.text ?? '' }, at))
     case 'loop.guard':
       return withTurn(state, event, (turn) => note(turn, { kind: 'guard', text: d.reason ?? '' }, at))

@@ -64,3 +64,10 @@ export function gist(text: string): string {
   const last = parts[parts.length - 1] ?? ''
   return last.length >= 12 || parts.length < 2 ? last : parts[parts.length - 2] + ' ' + last
 }
+
+/** 523 MB, 2.5 GB: as download pages count, in thousands. */
+export function bytes(n: number): string {
+  if (n < 1e6) return Math.max(0, Math.round(n / 1e3)) + ' kB'
+  if (n < 1e9) return Math.round(n / 1e6) + ' MB'
+  return (n / 1e9).toFixed(n < 9.95e9 ? 1 : 0) + ' GB'
+}

@@ -60,3 +60,14 @@ export function reveal(text: string): Piece[] {
 export function suspicious(text: string): boolean {
   return reveal(text).some((p) => p.mark !== '' && p.mark !== 'accent')
 }
+
+const longest = 90
+
+/** A name from outside for one line of plain text, as labels and buttons hold it: what hides is a replacement character. */
+export function plain(text: string): string {
+  const seen = reveal(text.slice(0, longest * 4))
+    .map((p) => (p.mark === 'hidden' || p.mark === 'control' ? '\ufffd' : p.text.replace(/[\n\t]/g, ' ')))
+    .join('')
+  const chars = [...seen]
+  return chars.length > longest ? chars.slice(0, longest - 1).join('') + '…' : seen
+}

@@ -1,10 +1,14 @@
 // Every word that the page says, in one place. Another language is another object of this shape.
 
-import type { Mode, OnAsk } from './types'
+import { bytes } from './format'
+import { plain } from './reveal'
+import type { Engine, Known, Mode, ModelInfo, OnAsk } from './types'
 
 const plural = new Intl.PluralRules('en')
 const n = (count: number, one: string, other: string) => `${number.format(count)} ${plural.select(count) === 'one' ? one : other}`
 const number = new Intl.NumberFormat('en')
+
+const known = (what: string, v: Known | undefined, yes: string, no: string) => (v === 'yes' ? yes : v === 'no' ? no : `${what}: unknown`)
 
 export const t = {
   name: 'Jackline',
@@ -55,6 +59,7 @@ export const t = {
     showMore: 'Show more',
     untitled: 'New chat',
     settings: 'Settings',
+    help: 'Tour',
     theme: 'Theme',
     stopAll: 'Stop everything',
     actions: (title: string) => `Actions for ${title}`,
@@ -184,6 +189,184 @@ export const t = {
     address: 'Address',
   },
 
+  first: {
+    label: 'First steps',
+    searching: 'Looking for models on this machine…',
+    looking: 'Looking again…',
+    again: 'Look again',
+    failed: (why: string) => `The models could not be listed: ${why}`,
+    stages: {
+      nothing: 'No engine answers.',
+      empty: 'An engine answers, but it has no model yet.',
+      choose: 'There are several models to choose from.',
+      ready: 'A model is ready.',
+    } as Record<string, string>,
+    nothing: 'First, an engine that runs models',
+    nothingLead: 'Nothing on the machine that Jackline runs on answers as an engine does. Install one there, then look again. It is found by itself.',
+    platform: 'The system that Jackline runs on',
+    platforms: { linux: 'Linux', darwin: 'macOS', windows: 'Windows' } as Record<string, string>,
+    install: {
+      ollama: 'Ollama: the easiest; models are fetched from this page afterwards',
+      docker: 'The same in a container',
+      llamacpp: 'llama.cpp: one program and one model',
+    } as Record<string, string>,
+    studio: 'LM Studio is found, too, once its server is on: in the app under Developer, or with',
+    studioCommand: 'lms server start',
+    windows: 'In a terminal. Its installer starts the engine by itself.',
+    address: 'An engine on another machine, or a service with a key?',
+    addAddress: 'Add an address or key',
+    others: 'What was found, and why it does not do yet',
+    empty: 'Now a model',
+    emptyLead: (engine: string) => `${engine} answers, but has no model yet. Any of these calls tools; the larger, the better it works and the slower it is.`,
+    emptyOther: (engine: string) => `${engine} answers, but has no model loaded. Load one there, then look again.`,
+    memory: (v: number) => `The machine has ${number.format(Math.round(v / 2 ** 30))} GB of memory.`,
+    memoryUnknown: 'How much memory the machine has is not known: begin with a small one.',
+    fits: 'fits',
+    tight: 'too large for this memory',
+    best: 'suggested',
+    own: 'Another model, by its name in the library',
+    ownHint: 'name:tag',
+    choose: 'Which model?',
+    chooseLead: 'New chats begin with it. Every chat can have another.',
+    use: 'Use',
+    useName: (m: string) => `Use ${m}`,
+    more: (count: number) => `Show ${n(count, 'more model', 'more models')}`,
+    tour: 'Or see first how it works:',
+    startTour: 'Play a recorded job',
+  },
+
+  models: {
+    label: (m: string) => `Model: ${m}`,
+    pick: 'Choose a model',
+    pickFor: 'Model of this chat',
+    pickNew: 'Model of the new chat',
+    search: 'Search models',
+    none: 'No engine is known.',
+    nothing: (q: string) => `No model matches “${q}”`,
+    noModels: 'no models',
+    default: 'default',
+    makeDefault: (m: string) => `Make ${m} the default of new chats`,
+    nowDefault: (m: string) => `New chats begin with ${m}.`,
+    nowChat: (m: string) => `This chat goes on with ${m}.`,
+    only: 'the only one',
+    missing: 'not found now',
+    add: 'Add engine',
+    manage: 'Manage engines',
+    again: 'Look again',
+    states: {
+      ready: 'ready',
+      loading: 'loading a model',
+      'needs-key': 'needs a key',
+      'no-model': 'no model yet',
+      down: 'not answering',
+      unknown: 'not asked yet',
+    } as Record<string, string>,
+    origins: { configured: 'from the configuration', added: 'added here', found: 'found', cloud: 'service on the network, key in the environment' } as Record<string, string>,
+    engines: {
+      ollama: 'Ollama', 'lm-studio': 'LM Studio', 'llama.cpp': 'llama.cpp', vllm: 'vLLM', jan: 'Jan', localai: 'LocalAI', 'mlx-lm': 'MLX LM', exo: 'exo',
+      'docker-model-runner': 'Docker Model Runner', 'litert-lm': 'LiteRT-LM', openai: 'OpenAI-compatible engine', anthropic: 'Anthropic',
+    } as Record<string, string>,
+    engine: (e: Engine): string => {
+      const family = t.models.engines[e.engine] ?? plain(e.engine || e.id)
+      return e.name ? `${plain(e.name)} (${family})` : family
+    },
+    /** What came of asking an engine, as one sentence. */
+    sentence: (e: Engine): string => {
+      const name = t.models.engine(e) + (e.version ? ' ' + plain(e.version) : '')
+      const why = plain(e.why ?? '')
+      if (e.state === 'ready') return `${name} answers and has ${n(e.models?.length ?? 0, 'model', 'models')}.`
+      return `${name}: ${t.models.states[e.state] ?? plain(e.state)}.` + (why ? ' ' + why : '')
+    },
+    facts: (m: ModelInfo): string[] => [
+      m.window ? `${number.format(m.window)} tokens window${m.window_assumed ? ' (assumed)' : ''}` : 'window unknown',
+      known('tools', m.tools, 'calls tools', 'no tool calls: they are read from its text'),
+      known('vision', m.vision, 'sees pictures', 'no pictures'),
+      known('thinking', m.thinking, 'thinks', 'does not think'),
+      m.bytes ? bytes(m.bytes) : 'size unknown',
+      known('loaded', m.loaded, 'loaded', 'not loaded yet'),
+      ...(m.remote === 'yes' ? ['runs on another machine'] : []),
+    ],
+    brief: (m: ModelInfo): string =>
+      [
+        m.window ? `${number.format(m.window)} window${m.window_assumed ? ' (assumed)' : ''}` : 'window unknown',
+        m.tools === 'yes' ? 'tools' : m.tools === 'no' ? 'tools as text' : 'tools unknown',
+        m.vision === 'yes' ? 'vision' : '',
+        m.thinking === 'yes' ? 'thinking' : '',
+        m.bytes ? bytes(m.bytes) : '',
+        m.loaded === 'yes' ? 'loaded' : '',
+        m.remote === 'yes' ? 'remote' : '',
+      ].filter(Boolean).join(' · '),
+    addTitle: 'Add an engine',
+    addLead: 'A server that runs models, here or elsewhere, or a service with a key.',
+    keyTitle: 'The key of an engine',
+    address: 'Address',
+    addressHint: 'http://127.0.0.1:11434 or https://api.example.com/v1',
+    kind: 'Kind',
+    kinds: { '': 'Find out', ollama: 'Ollama', openai: 'OpenAI-compatible', anthropic: 'Anthropic', responses: 'OpenAI Responses' } as Record<string, string>,
+    name: 'Name, if it is to have one',
+    key: 'Key, if it needs one',
+    keyHelp: 'It is kept on the server, sent to this address only, and never shown again.',
+    keyEnv: (name: string) => `It can also come from the environment variable ${name}.`,
+    test: 'Test',
+    testing: 'Testing…',
+    save: 'Add',
+    saving: 'Adding…',
+    noAddress: 'Write the address of the engine.',
+    enterKey: 'Enter key',
+    forgetTitle: 'Remove this engine?',
+    forgetText: (at: string) => `Jackline forgets ${at} and its key. The engine and its models stay as they are.`,
+    deleteTitle: 'Delete this model?',
+    deleteText: (m: string) => `${m} will be gone from the engine’s disk. It can be fetched again.`,
+    delete: (m: string) => `Delete ${m}`,
+    title: 'Engines and models',
+  },
+
+  pull: {
+    label: 'Downloads',
+    get: 'Get',
+    getName: (m: string) => `Get ${m}`,
+    cancel: 'Cancel',
+    cancelName: (m: string) => `Cancel the download of ${m}`,
+    resume: 'Resume',
+    dismissName: (m: string) => `Take ${m} off the list`,
+    resumeName: (m: string) => `Resume the download of ${m}`,
+    started: (m: string) => `Fetching ${m}`,
+    progress: (m: string, pct: number) => `Fetching ${m}: ${pct} %`,
+    amount: (done: string, total: string) => `${done} of ${total}`,
+    ended: {
+      done: (m: string) => `${m} is here.`,
+      failed: (m: string) => `Fetching ${m} failed.`,
+      cancelled: (m: string) => `The download of ${m} was cancelled. What came so far is kept.`,
+    } as Record<string, (m: string) => string>,
+    states: { done: 'here', failed: 'failed', cancelled: 'cancelled, what came so far is kept' } as Record<string, string>,
+  },
+
+  tour: {
+    title: 'How a job goes',
+    marked: 'Scripted: no model is running. This is a recording; nothing here touches a file.',
+    lead: 'A recorded job, from the task to the answer. Jackline stops and asks before it changes anything; here you answer for yourself.',
+    again: 'Play again',
+    skip: 'Skip ahead',
+    leave: 'Leave',
+    yours: 'Start a chat of your own',
+    log: 'Recorded conversation',
+    asks: 'It asks before it goes on. Answer the card: allow it, or deny it. Either way it goes on.',
+    done: 'That was the whole job. In a chat of your own every step stays in its log, and it waits for your answer as long as it takes.',
+    onlyYesNo: 'In a recording there is only yes or no: allow it as it is, or deny it.',
+  },
+
+  doctor: {
+    title: 'Doctor',
+    lead: 'What Jackline finds when it looks itself over.',
+    run: 'Look',
+    again: 'Look again',
+    running: 'Looking…',
+    ok: 'Everything is in order.',
+    notOk: 'Not everything is in order.',
+    states: { ok: 'in order', warn: 'could be better', fail: 'wrong', unknown: 'not known' } as Record<string, string>,
+    fix: 'What to do',
+  },
+
   step: {
     status: {
       running: 'running',
@@ -253,6 +436,8 @@ export const t = {
       announced: 'Reminded to do what was announced',
       retry: 'Asked to write an unreadable step again',
       cut: 'Asked to write a cut-off step again',
+      window: 'The engine cut the prompt: a part of the conversation did not reach the model',
+      model: 'Another model took over',
     } as Record<string, string>,
     nudgeOther: 'Reminded the model',
     guard: (reason: string) => `Going in circles, so this was wound up: ${reason}`,
@@ -398,6 +583,12 @@ export const t = {
 
   meter: {
     label: (pct: number) => `Context ${pct} % full`,
+    level: { '': '', amber: 'filling up', red: 'nearly full' } as Record<string, string>,
+    tip: (used: string, usable: string, window: string, cached: string) =>
+      `${used} of ${usable} usable tokens` + (window ? `, window ${window}` : '') + (cached ? `, ${cached} from cache` : ''),
+    cut: 'prompt was cut',
+    cutHelp: 'The engine read less than it was sent, so it left out a part of the conversation without saying so. Give it a larger window, or begin a new chat.',
+    assumed: 'window assumed',
     unknown: 'Context use unknown',
     title: 'Context',
     used: 'Used',

@@ -229,6 +229,77 @@ export interface ServerStatus {
   sandbox: string
   workspace: string
   modes: Mode[]
+  system?: System
+}
+
+/** The machine that the server runs on. */
+export interface System {
+  os: string
+  arch: string
+  memory?: number // bytes; absent or 0 where it is not known
+}
+
+export type Known = 'unknown' | 'no' | 'yes'
+export type EngineState = 'ready' | 'loading' | 'needs-key' | 'no-model' | 'down' | 'unknown'
+export type EngineAPI = 'ollama' | 'openai' | 'anthropic' | 'responses'
+
+export interface ModelInfo {
+  ref: string
+  id: string
+  mode?: string
+  window?: number
+  window_assumed?: boolean
+  trained?: number
+  tools?: Known
+  thinking?: Known
+  vision?: Known
+  loaded?: Known
+  remote?: Known
+  bytes?: number
+  digest?: string
+}
+
+export interface Engine {
+  id: string
+  name?: string // what a person called it
+  engine: string
+  api: string
+  base_url: string
+  version?: string
+  state: EngineState
+  why?: string
+  key_env?: string
+  origin: 'configured' | 'added' | 'found' | 'cloud'
+  models: ModelInfo[] | null
+}
+
+export interface Pull {
+  id: string
+  engine: string
+  model: string
+  status: string
+  done: number
+  total: number
+  error?: string
+}
+
+export interface Listing {
+  default: string
+  engines: Engine[] | null
+  pulls: Pull[] | null
+}
+
+export interface Check {
+  id: string
+  title: string
+  state: 'ok' | 'warn' | 'fail' | 'unknown'
+  text: string
+  fix?: string
+}
+
+export interface Doctor {
+  ok: boolean
+  checks: Check[] | null
 }
 
 export interface ToolInfo {

@@ -234,3 +234,13 @@ describe('small things', () => {
     expect(chat).toMatchObject({ plan: [], queue: [] })
   })
 })
+
+describe('an engine that cuts prompts', () => {
+  it('is warned of until a turn goes without', () => {
+    const end = log.length
+    const cut = reduceAll(empty, [...log, logged(end + 1, 'nudge', { kind: 'window', text: 'The engine cuts.' })])
+    expect([reduceAll(empty, log).cut, cut.cut]).toEqual([false, true])
+    expect(reduceAll(cut, [logged(end + 2, 'turn.start', { prompt: 'x' }, { turn: 't_sub', parent: 't_1' })]).cut).toBe(true)
+    expect(reduceAll(cut, [logged(end + 2, 'turn.start', { prompt: 'x' }, { turn: 't_2' })]).cut).toBe(false)
+  })
+})
