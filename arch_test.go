@@ -96,6 +96,9 @@ var ours = law{
 		"bench":       1,
 		"bench/floor": 0,
 
+		// A scripted engine for the tests of the page.
+		"ui/web/test/ollama": 4,
+
 		// Where all of it is plugged together.
 		"cmd/jackline":          6,
 		"cmd/jackline/engines":  4, // over the models and the loop
@@ -136,7 +139,7 @@ var ours = law{
 		},
 	},
 
-	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "model/modeltest/hosted": true, "tool/tooltest": true, "server/runs/runstest": true},
+	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "model/modeltest/hosted": true, "tool/tooltest": true, "server/runs/runstest": true, "ui/web/test/ollama": true},
 
 	goroutines: map[string]string{
 		"server":                "the listener, waited for in Serve",
@@ -151,6 +154,7 @@ var ours = law{
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",
+		"ui/web/test/ollama":    "the listener, waited for",
 		"cmd/jackline":          "signals, and the server inside the process",
 		"cmd/jackline/engines":  "looks at engines, and models that are fetched; waited for in Close",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",

@@ -22,7 +22,7 @@ import (
 
 // What the page plays to people who have no model yet. It is recorded here, from the program itself with a scripted model.
 const (
-	tourFile   = "../../ui/web/src/tour/recording.json"
+	tourFile   = "../../ui/web/tour/recording.json"
 	tourFolder = "/home/you/bakery" // in place of the folder of the test
 	tourPrompt = "On Saturdays we close at two now. Put that on the page with our hours, and check it."
 	tourPage   = "<h1>Opening hours</h1>\n<ul>\n  <li>Tuesday to Friday: 7:00 to 18:00</li>\n  <li>Saturday: 7:00 to 16:00</li>\n  <li>Sunday and Monday: closed</li>\n</ul>\n"

@@ -21,6 +21,12 @@ export async function startEngine({ models = ['demo'] } = {}) {
         res.end(JSON.stringify({ object: 'list', data: models.map((id) => ({ id, object: 'model' })) }))
         return
       }
+      if (req.method !== 'POST' || req.url !== '/v1/chat/completions') {
+        // Who wants to know what this is asks at the addresses of all kinds of engines.
+        res.writeHead(404, { 'content-type': 'application/json' })
+        res.end(JSON.stringify({ error: { message: 'not found' } }))
+        return
+      }
       let body = ''
       for await (const part of req) body += part
       const asked = JSON.parse(body)

@@ -16,8 +16,11 @@ export function program() {
   return bin
 }
 
-/** Starts engine and server. files are put into the workspace first. home is made where it is not given. */
-export async function startProduct({ mode = 'native', files = {}, home = '', folder = 'site', model = 'demo' } = {}) {
+/**
+ * Starts engine and server. files are put into the workspace first. home is made where it is not given. With found, the
+ * host and port of an Ollama, nothing is configured at all: the server finds it by itself, as it would in an empty home.
+ */
+export async function startProduct({ mode = 'native', files = {}, home = '', folder = 'site', model = 'demo', found = '' } = {}) {
   const bin = program()
   const made = home === ''
   if (made) home = await mkdtemp(path.join(tmpdir(), 'jackline-real-'))
@@ -28,9 +31,10 @@ export async function startProduct({ mode = 'native', files = {}, home = '', fol
     await writeFile(path.join(site, name), text)
   }
   const engine = await startEngine({ models: [model] })
-  const args = ['serve', '--listen', '127.0.0.1:0', '--workspace', site, '--base-url', engine.url, '--model', model, '--tool-mode', mode, '--window', '16384']
+  const args = ['serve', '--listen', '127.0.0.1:0', '--workspace', site]
+  if (!found) args.push('--base-url', engine.url, '--model', model, '--tool-mode', mode, '--window', '16384')
   // Nothing of the surroundings goes in: a person's own settings would change what is tested.
-  const env = { PATH: process.env.PATH, HOME: home, JACKLINE_HOME: path.join(home, '.jackline'), NO_COLOR: '1' }
+  const env = { PATH: process.env.PATH, HOME: home, JACKLINE_HOME: path.join(home, '.jackline'), NO_COLOR: '1', ...(found ? { OLLAMA_HOST: found } : {}) }
   const child = spawn(bin, args, { env, cwd: site, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   let err = ''

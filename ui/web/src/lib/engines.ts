@@ -1,7 +1,7 @@
 // What is known about engines and their models, as pure functions of the server's answer.
 
 import { plain } from './reveal'
-import type { Engine, Listing, ModelInfo, Pull, System } from './types'
+import type { Engine, Catalogue, ModelInfo, Pull, System } from './types'
 
 /** What a new person has before them: no engine, an engine without a model, or something to talk to. */
 export type Stage = 'nothing' | 'empty' | 'choose' | 'ready'
@@ -11,29 +11,33 @@ export interface Choice {
   model: ModelInfo
 }
 
-export const engines = (l: Listing | null): Engine[] => l?.engines ?? []
+export const engines = (l: Catalogue | null): Engine[] => l?.engines ?? []
 export const modelsOf = (e: Engine): ModelInfo[] => e.models ?? []
 
 /** Engines that answer, and what they have. A service on the network is not taken without being asked for. */
 const answering = (e: Engine) => e.state === 'ready' || e.state === 'loading'
 
-export function choices(l: Listing | null): Choice[] {
+export function choices(l: Catalogue | null): Choice[] {
   return engines(l).flatMap((engine) => modelsOf(engine).map((model) => ({ engine, model })))
 }
 
-export function find(l: Listing | null, ref: string): Choice | undefined {
-  return ref ? choices(l).find((c) => c.model.ref === ref) : undefined
+export function find(l: Catalogue | null, ref: string): Choice | undefined {
+  if (!ref) return undefined
+  const all = choices(l)
+  // A model may be named without its engine, where only one has it.
+  const named = all.filter((c) => c.model.id === ref)
+  return all.find((c) => c.model.ref === ref) ?? (named.length === 1 ? named[0] : undefined)
 }
 
 /** The model that a new chat talks to: the default, or the only one there is. "" where a person has to choose. */
-export function taken(l: Listing | null): string {
+export function taken(l: Catalogue | null): string {
   if (!l) return ''
   if (l.default) return l.default
   const here = choices(l).filter((c) => answering(c.engine) && c.engine.origin !== 'cloud')
   return here.length === 1 ? here[0]!.model.ref : ''
 }
 
-export function stage(l: Listing | null): Stage {
+export function stage(l: Catalogue | null): Stage {
   if (!l) return 'nothing'
   if (taken(l)) return 'ready'
   if (choices(l).some((c) => answering(c.engine))) return 'choose'
@@ -45,12 +49,12 @@ export function stage(l: Listing | null): Stage {
 export const fetches = (e: Engine): boolean => e.engine === 'ollama' && (e.state === 'ready' || e.state === 'no-model' || e.state === 'loading')
 
 /** A name of a model for one line: without what hides, and not endless. */
-export function modelName(l: Listing | null, ref: string): string {
+export function modelName(l: Catalogue | null, ref: string): string {
   return plain(find(l, ref)?.model.id || ref)
 }
 
 /** The groups that a search leaves. Words may be in any order, in the model's or the engine's name. */
-export function matching(l: Listing | null, query: string): { engine: Engine; models: ModelInfo[] }[] {
+export function matching(l: Catalogue | null, query: string): { engine: Engine; models: ModelInfo[] }[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   return engines(l)
     .map((engine) => ({
@@ -64,7 +68,7 @@ export function matching(l: Listing | null, query: string): { engine: Engine; mo
 }
 
 /** Models for a first choice: those that call tools first, loaded before cold, then small before large. */
-export function ranked(l: Listing | null): Choice[] {
+export function ranked(l: Catalogue | null): Choice[] {
   const tri = { yes: 0, unknown: 1, no: 2 }
   return choices(l)
     .filter((c) => answering(c.engine))

@@ -4,7 +4,7 @@ import { app, say } from './app.svelte'
 import { latest, modelName, percent, pullState, stage, taken } from './engines'
 import { plain } from './reveal'
 import { t } from './strings'
-import type { Engine, Listing, Pull } from './types'
+import type { Engine, Catalogue, Pull } from './types'
 
 /** What the dialog for an engine begins with; id is the engine that is given a key. */
 export interface Adding {
@@ -25,7 +25,7 @@ export interface Address {
 const watchEvery = 700
 
 class Models {
-  listing = $state.raw<Listing | null>(null)
+  listing = $state.raw<Catalogue | null>(null)
   pulls = $state.raw<Pull[]>([])
   looking = $state(false)
   error = $state('')
@@ -45,7 +45,7 @@ class Models {
     this.looking = true
     if (look) app.polite = t.first.looking
     try {
-      const listing = await app.client.get<Listing>('/api/models' + (look ? '?refresh=true' : ''))
+      const listing = await app.client.get<Catalogue>('/api/models' + (look ? '?refresh=true' : ''))
       if (asked !== this.#asked) return
       this.listing = listing
       this.error = ''

@@ -63,11 +63,11 @@ export function suspicious(text: string): boolean {
 
 const longest = 90
 
-/** A name from outside for one line of plain text, as labels and buttons hold it: what hides is a replacement character. */
-export function plain(text: string): string {
-  const seen = reveal(text.slice(0, longest * 4))
+/** A name or sentence from outside as one line of plain text, of at most so many characters: what hides is a replacement character. */
+export function plain(text: string, most = longest): string {
+  const seen = reveal(text.slice(0, most * 4))
     .map((p) => (p.mark === 'hidden' || p.mark === 'control' ? '\ufffd' : p.text.replace(/[\n\t]/g, ' ')))
     .join('')
   const chars = [...seen]
-  return chars.length > longest ? chars.slice(0, longest - 1).join('') + '…' : seen
+  return chars.length > most ? chars.slice(0, most - 1).join('') + '…' : seen
 }

@@ -241,6 +241,7 @@ export const t = {
     pickFor: 'Model of this chat',
     pickNew: 'Model of the new chat',
     search: 'Search models',
+    some: 'This address',
     none: 'No engine is known.',
     nothing: (q: string) => `No model matches “${q}”`,
     noModels: 'no models',
@@ -249,7 +250,6 @@ export const t = {
     nowDefault: (m: string) => `New chats begin with ${m}.`,
     nowChat: (m: string) => `This chat goes on with ${m}.`,
     only: 'the only one',
-    missing: 'not found now',
     add: 'Add engine',
     manage: 'Manage engines',
     again: 'Look again',
@@ -259,7 +259,7 @@ export const t = {
       'needs-key': 'needs a key',
       'no-model': 'no model yet',
       down: 'not answering',
-      unknown: 'not asked yet',
+      unknown: 'state unknown',
     } as Record<string, string>,
     origins: { configured: 'from the configuration', added: 'added here', found: 'found', cloud: 'service on the network, key in the environment' } as Record<string, string>,
     engines: {
@@ -267,13 +267,13 @@ export const t = {
       'docker-model-runner': 'Docker Model Runner', 'litert-lm': 'LiteRT-LM', openai: 'OpenAI-compatible engine', anthropic: 'Anthropic',
     } as Record<string, string>,
     engine: (e: Engine): string => {
-      const family = t.models.engines[e.engine] ?? plain(e.engine || e.id)
-      return e.name ? `${plain(e.name)} (${family})` : family
+      const family = t.models.engines[e.engine] ?? (plain(e.engine || e.id) || t.models.some)
+      return e.name && e.name !== family ? `${plain(e.name)} (${family})` : family
     },
     /** What came of asking an engine, as one sentence. */
     sentence: (e: Engine): string => {
       const name = t.models.engine(e) + (e.version ? ' ' + plain(e.version) : '')
-      const why = plain(e.why ?? '')
+      const why = plain(e.why ?? '', 400)
       if (e.state === 'ready') return `${name} answers and has ${n(e.models?.length ?? 0, 'model', 'models')}.`
       return `${name}: ${t.models.states[e.state] ?? plain(e.state)}.` + (why ? ' ' + why : '')
     },

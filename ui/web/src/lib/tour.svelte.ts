@@ -1,7 +1,7 @@
 // Plays a recorded job: events of a real log, read by the same reducer and shown by the same parts of the page as any chat.
 // It asks the server nothing and changes nothing. The person answers its cards; each answer has a recording of its own.
 
-import recording from '../tour/recording.json'
+import recording from '../../tour/recording.json'
 import { app } from './app.svelte'
 import { empty, reduce, type Chat } from './chat'
 import { t } from './strings'

@@ -283,7 +283,7 @@ export interface Pull {
   error?: string
 }
 
-export interface Listing {
+export interface Catalogue {
   default: string
   engines: Engine[] | null
   pulls: Pull[] | null

@@ -85,7 +85,7 @@ describe('without an engine', () => {
     const { page } = await enter({ ...none(), engines: [key()] })
     await page.getByText('It wants a key.').waitFor()
     await page.getByText('needs a key').waitFor()
-    await button(page, 'Enter key').click()
+    await button(page, /^Enter key/).click()
     const dialog = page.getByRole('dialog', { name: 'The key of an engine' })
     assert.equal(await dialog.getByLabel('Address').inputValue(), 'http://127.0.0.1:8000/v1')
     const field = dialog.getByLabel('Key, if it needs one')

@@ -3,11 +3,11 @@ import { choices, find, latest, matching, modelName, percent, platformOf, pullSt
 import { bytes } from '../../src/lib/format'
 import { plain } from '../../src/lib/reveal'
 import { t } from '../../src/lib/strings'
-import type { Engine, Listing, ModelInfo, Pull } from '../../src/lib/types'
+import type { Engine, Catalogue, ModelInfo, Pull } from '../../src/lib/types'
 
 const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({ ref: 'e/' + id, id, tools: 'unknown', loaded: 'unknown', ...more })
 const engine = (more: Partial<Engine> = {}): Engine => ({ id: 'e', engine: 'ollama', api: 'ollama', base_url: 'http://127.0.0.1:11434', state: 'ready', origin: 'found', models: [], ...more })
-const listing = (engines: Engine[] | null, more: Partial<Listing> = {}): Listing => ({ default: '', engines, pulls: null, ...more })
+const listing = (engines: Engine[] | null, more: Partial<Catalogue> = {}): Catalogue => ({ default: '', engines, pulls: null, ...more })
 
 describe('the stage of a first run', () => {
   it('is nothing without an engine that answers', () => {

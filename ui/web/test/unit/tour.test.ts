@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { empty, reduceAll, type CallItem } from '../../src/lib/chat'
-import recording from '../../src/tour/recording.json'
+import recording from '../../tour/recording.json'
 import type { Event } from '../../src/lib/types'
 
 const runs = recording.runs as unknown as { answers: boolean[]; cards: { id: string; call: string }[]; events: Event[] }[]
