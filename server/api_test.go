@@ -125,6 +125,8 @@ func TestPromptsOverHTTP(t *testing.T) {
 	if k := w.post(s.ID, map[string]any{"prompt": "left", "when": "steer"}); !k.Steered || k.Turn.ID != first.Turn.ID {
 		t.Errorf("%+v", k)
 	}
+	// Words that the stop below overtakes would be a prompt of their own.
+	w.Until("the words are heard", func() bool { return slices.Contains(w.Types(s.ID), jackline.Steered{}.Type()) })
 	queue := do[[]jackline.Turn](w, 200, "GET", path+"/queue", nil)
 	if len(queue) != 1 || queue[0].ID != next.Turn.ID {
 		t.Errorf("%+v", queue)
