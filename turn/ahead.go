@@ -216,7 +216,7 @@ func (r *run) opened(at attached, all []lookup, took time.Duration) (jackline.It
 func (r *run) contextBlock(calls []jackline.Call, skipped []lookup) string {
 	each := min(int(float64(r.m.Main.Info().Window)*charsPerToken*aheadShare), aheadMost) / max(len(calls), 1)
 	var b strings.Builder
-	b.WriteString("[Context, looked up just now:]\n")
+	b.WriteString("[Context for this question:]\n")
 	for _, c := range calls {
 		if c.Outcome == jackline.OK {
 			c.Text, _ = tool.Cap(c.Text, each)

@@ -156,7 +156,7 @@ func frame(c jackline.Call, keep int) string {
 }
 
 // ours are the words by which the model knows the program's own lines.
-var ours = regexp.MustCompile(`(?i)\[(\s*(?:tool\s+result\s*:|data\s+from\s|end\s+of\s+(?:data|context)|note\s*\]|context\s*,|today\s+is\s))`)
+var ours = regexp.MustCompile(`(?i)\[(\s*(?:tool\s+result\s*:|data\s+from\s|end\s+of\s+(?:data|context)|note\s*\]|context\s+for\s|today\s+is\s))`)
 
 // defuse takes the bracket off them wherever they stand: line numbers and file names in front, or line ends that are none here,
 // do not keep a model from taking them for a line.
