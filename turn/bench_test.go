@@ -75,7 +75,10 @@ func newBench(t testing.TB, o options, text string) *bench {
 	if o.Window == 0 {
 		o.Window = 8192
 	}
-	deps, server := network(t, o.pages, o.Env)
+	deps, server := web.Deps{}, "SERVER"
+	if o.Web {
+		deps, server = network(t, o.pages, o.Env)
+	}
 	s, err := script.Parse("model", []byte(strings.ReplaceAll(text, "SERVER", server)))
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,6 @@ var (
 		`wie (?:ist|wird|sieht)(?: es mit)?(?: denn)?(?: das| dem)? wetter(?: aus)?|(?:das )?wetter|(?:die )?wettervorhersage|wie (?:warm|kalt|heiß|windig) (?:ist|wird)(?: es)?|` +
 		`(?:regnet|schneit|stürmt|friert) es|wird es|scheint die sonne|brauche ich einen (?:schirm|regenschirm))` +
 		`(?: ` + when + `)*(?: like)?(?: ` + when + `)* (?:in|at|for|near|für|bei) ` + spotWords + `(?: ` + when + `)*(?: (?:regnen|schneien|stürmen|warm|kalt|heiß|aus|werden|sein))?(?: ` + when + `)*` + rest)
-	placeAt = asksWeather.SubexpIndex("place")
 	// noPlace is what stands behind "in" and is on no map of the weather.
 	noPlace = regexp.MustCompile(`(?i)^(?:the|my|your|our|his|her|their|this|that|these|those|an?|general|me|here|there|it|english|german|french|spanish|italian|python|rust|java|javascript|typescript|bash|html|` +
 		`summer|winter|spring|autumn|january|february|march|april|may|june|july|august|september|october|november|december|detail|short|one|mein\w*|dein\w*|unser\w*|der|die|das|dem|den|dies\w*|eine?[rmn]?|` +
@@ -42,13 +41,17 @@ var (
 // weatherAsked reads from a sentence the place whose weather it asks for, and for how many days; 0 are the usual ones.
 func weatherAsked(sentence string) (place string, days int, ok bool) {
 	m := asksWeather.FindStringSubmatch(please.ReplaceAllString(strings.TrimSpace(sentence), ""))
-	if m == nil || noPlace.MatchString(m[placeAt]) || clause.MatchString(m[placeAt]) {
+	if m == nil {
+		return "", 0, false
+	}
+	place = m[asksWeather.SubexpIndex("place")]
+	if noPlace.MatchString(place) || clause.MatchString(place) {
 		return "", 0, false
 	}
 	if wholeWeek.MatchString(sentence) {
 		days = maxDays
 	}
-	return m[placeAt], days, true
+	return place, days, true
 }
 
 // longestQuery bounds what is searched for unasked, in characters: more than a question is a text of the owner's own.
