@@ -140,6 +140,7 @@ func TestAheadCrash(t *testing.T) {
 		return fmt.Sprintf("Tide %d.", tides), nil
 	}), scout("moon", func(context.Context) (string, error) { moons++; return fmt.Sprintf("Moon %d.", moons), nil }))
 	b := newBench(t, o, "=== 1\n--- expect Tide 2.\nFirst.\n")
+	b.attach(t, "a.txt", "text/plain", "x", "TEXT OF A")
 	id := b.submit(t, "tide? moon?")
 	b.engine.Journal = notice{b.engine.Journal, func(rec jackline.Record) {
 		for _, c := range rec.Calls {
@@ -177,6 +178,9 @@ func TestAheadCrash(t *testing.T) {
 	}
 	if tides != 2 || moons != 1 || len(b.prompts(t)) != 1 || !strings.Contains(b.prompts(t)[0], "Moon 1.") {
 		t.Errorf("%d tides, %d moons, %q", tides, moons, b.prompts(t))
+	}
+	if p := b.prompts(t)[0]; strings.Index(p, "TEXT OF A") < 0 || strings.Index(p, "TEXT OF A") > strings.Index(p, "[Context") || !strings.HasSuffix(p, "[End of context.]\ntide? moon?") {
+		t.Errorf("%q", p)
 	}
 	if r := b.model.requests; len(r) != 2 || r[0] != r[1] {
 		t.Errorf("other bytes after a restart:\n%s", strings.Join(r, "\n--\n"))

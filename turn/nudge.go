@@ -54,7 +54,8 @@ var (
 		`wenn du|falls du|sobald du|soll ich|möchtest du|sag(?:e)? (?:mir )?bescheid|wenn sie|falls sie|möchten sie)\b`)
 
 	live = regexp.MustCompile(`(?i)\b(?:right now|currently|at the moment|at present|today|tonight|this (?:week|morning|evening)|latest|newest|live|up[- ]to[- ]date|` +
-		`weather|forecast|temperature (?:in|outside)|exchange rate|stock price|share price|price of|score of|news|wetter|aktuell(?:e|er|es|en)?|heute|gerade|neueste[nrs]?)\b`)
+		`weather|forecast|temperature (?:in|outside)|exchange rate|stock price|share price|price of|score of|news|wetter|aktuell(?:e|er|es|en)?|heute|gerade|neueste[nrs]?|` +
+		`(?:what|which) (?:time|day|date) (?:is it|it is)|current (?:time|date)|what(?:'s|’s| is) the (?:time|date)(?: in [\p{L}/_ -]+)?\s*(?:\?|$)|wie spät (?:ist es|es ist)|wie ?viel uhr)(?:\b|\?|$)`)
 	question = regexp.MustCompile(`(?i)(?:\?|^\s*(?:what|who|when|where|which|how|is|are|does|do|has|have|will|tell me|give me|check|wie|was|wer|wann|wo|welche[rns]?|ist|sind)\b)`)
 	explains = regexp.MustCompile(`(?i)\b(?:means?|meaning|define|definition|difference between|explain|history of|what (?:is|are) an?|how (?:do|can|could|would|should) (?:i|we|you|one)|how to|bedeutet|bedeuten|` +
 		`unterschied|was ist eine?|wie (?:sage|schreibe|mache|zeige) ich)\b|\b(?:erklär|funktionier)|^\s*(?:why|warum|wieso)\b|` +
