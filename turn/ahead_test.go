@@ -179,7 +179,7 @@ func TestAheadCrash(t *testing.T) {
 	if tides != 2 || moons != 1 || len(b.prompts(t)) != 1 || !strings.Contains(b.prompts(t)[0], "Moon 1.") {
 		t.Errorf("%d tides, %d moons, %q", tides, moons, b.prompts(t))
 	}
-	if p := b.prompts(t)[0]; strings.Index(p, "TEXT OF A") < 0 || strings.Index(p, "TEXT OF A") > strings.Index(p, "[Context") || !strings.HasSuffix(p, "[End of context.]\ntide? moon?") {
+	if p := b.prompts(t)[0]; !strings.Contains(p, "TEXT OF A") || strings.Index(p, "TEXT OF A") > strings.Index(p, "[Context") || !strings.HasSuffix(p, "[End of context.]\ntide? moon?") {
 		t.Errorf("%q", p)
 	}
 	if r := b.model.requests; len(r) != 2 || r[0] != r[1] {
