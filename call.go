@@ -11,9 +11,9 @@ type Call struct {
 	ID      CallID    `json:"id"`
 	Session SessionID `json:"session"`
 	Turn    TurnID    `json:"turn,omitempty"` // empty for a person's own call
-	Step    int       `json:"step"`
-	Index   int       `json:"index"` // place within the step, from 0
-	Native  string    `json:"-"`     // the engine's own id for it
+	Step    int       `json:"step"`           // from 1; 0 was looked up before the first
+	Index   int       `json:"index"`          // place within the step, from 0
+	Native  string    `json:"-"`              // the engine's own id for it
 
 	Asked string          `json:"asked"` // the name as it was asked for
 	Name  string          `json:"name"`  // the tool's, or Asked where there is none
@@ -129,6 +129,10 @@ const (
 	FromAgent Source = "agent" // a sub-agent's model
 	FromUser  Source = "user"
 	FromAPI   Source = "api"
+
+	// FromPrefetch is the loop itself, which looks up what a prompt asks for before the model is asked. Nobody wants to be asked
+	// about such a call.
+	FromPrefetch Source = "prefetch"
 )
 
 // An Intent is a call with all that a judge needs.
@@ -175,6 +179,9 @@ type Decision struct {
 
 // RuleDisabled is the name of the rule that refuses a tool that somebody switched off. Such a tool is not offered either.
 const RuleDisabled = "disabled"
+
+// RuleOffline is the name of the rule that refuses the network in a turn that is to do without it.
+const RuleOffline = "offline"
 
 // RuleHalted is by whom a call was denied while the kill switch was on.
 const RuleHalted = "kill-switch"

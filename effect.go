@@ -26,9 +26,13 @@ var effectNames = []string{"pure", "read", "write", "delete", "exec", "network",
 // Has reports whether e includes all of f.
 func (e Effect) Has(f Effect) bool { return e&f == f }
 
-// Acts reports whether a call with these effects may change anything: whether it must never run twice by itself.
-// Unknown effects act.
-func (e Effect) Acts() bool { return e == 0 || e&^(Pure|Read) != 0 }
+// Acts reports whether a call with these effects may change anything: whether it must never run twice by itself. Reading
+// changes nothing, from the network as little as from a file. Unknown effects act.
+func (e Effect) Acts() bool { return e == 0 || e&^(Pure|Read|Network) != 0 }
+
+// Leaves reports whether a call with these effects may change anything or send anything off this machine, be it only a question
+// in an address: what a kill switch holds back.
+func (e Effect) Leaves() bool { return e.Acts() || e.Has(Network) }
 
 // String is the effects' names joined by commas, or "unknown".
 func (e Effect) String() string {

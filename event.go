@@ -276,6 +276,30 @@ type (
 		Model string `json:"model,omitempty"`
 	}
 
+	// ToolsStart says what is looked up before the first model request.
+	ToolsStart struct {
+		Calls []CallID `json:"calls"`
+	}
+
+	// ToolsDone says what came of it, and how much of it stands in front of the prompt.
+	ToolsDone struct {
+		Calls   []CallID  `json:"calls"`
+		Skipped []Skipped `json:"skipped"`
+		MS      int64     `json:"ms"`
+		Chars   int       `json:"chars"`
+	}
+
+	// SearchStart and SearchDone frame a search of the web among them.
+	SearchStart struct {
+		Call  CallID `json:"call"`
+		Title string `json:"title"`
+	}
+	// SearchDone says how the search ended.
+	SearchDone struct {
+		Call    CallID  `json:"call"`
+		Outcome Outcome `json:"outcome"`
+	}
+
 	// CompactionStart and CompactionDone frame a compaction of the history.
 	CompactionStart struct {
 		Chars int `json:"chars"`
@@ -339,6 +363,10 @@ func (Budget) Type() string             { return "budget" }
 func (Nudge) Type() string              { return "nudge" }
 func (LoopGuard) Type() string          { return "loop.guard" }
 func (Metrics) Type() string            { return "metrics" }
+func (ToolsStart) Type() string         { return "tools.start" }
+func (ToolsDone) Type() string          { return "tools.done" }
+func (SearchStart) Type() string        { return "web_search.start" }
+func (SearchDone) Type() string         { return "web_search.done" }
 func (CompactionStart) Type() string    { return "compaction.start" }
 func (CompactionDone) Type() string     { return "compaction.done" }
 func (ErrorEvent) Type() string         { return "error" }
@@ -383,6 +411,13 @@ type DeniedAs struct {
 	Outcome Outcome `json:"outcome"` // denied, expired, cancelled
 	By      string  `json:"by"`      // a person, a rule's name, not_shown
 	Reason  string  `json:"reason"`
+}
+
+// Skipped is a look-up before the first model request that was not made.
+type Skipped struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Why   string `json:"why"`
 }
 
 // A Problem is an error as a client sees it: its kind and its sentence.

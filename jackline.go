@@ -100,6 +100,7 @@ type TurnOptions struct {
 	Plan      bool   `json:"plan,omitempty"`      // look, do not change: mode plan for this turn
 	Guide     bool   `json:"guide,omitempty"`     // answer in words: no tools at all
 	AskFirst  bool   `json:"ask_first,omitempty"` // mode ask for this turn
+	Offline   bool   `json:"offline,omitempty"`   // no tools that reach the network
 	OnAsk     OnAsk  `json:"onAsk,omitempty"`     // what an ask becomes; "" is deny
 	TZ        string `json:"tz,omitempty"`        // the client's time zone, as in Europe/Berlin
 	MaxSteps  int    `json:"max_steps,omitempty"`
@@ -126,6 +127,7 @@ func (o TurnOptions) Mode(m Mode) Mode {
 
 // Progress is the loop's own memory of a turn.
 type Progress struct {
+	Ahead     bool     `json:"ahead,omitempty"`     // something is still looked up, and the prompt is not in the history yet
 	Step      int      `json:"step"`                // model requests made
 	Retries   int      `json:"retries,omitempty"`   // unreadable calls answered with a retry, in all
 	Streak    int      `json:"streak,omitempty"`    // and since the last readable answer

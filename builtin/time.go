@@ -31,6 +31,10 @@ func clock() tool.Tool {
 		Source:  jackline.Ours,
 		Icon:    "think",
 		Final:   true,
+		Prefetch: func(sentence string) (args, bool) {
+			zone, ok := timeAsked(sentence)
+			return args{Zone: zone}, ok
+		},
 		Title: func(a args) string {
 			if a.Zone != "" {
 				return "Time in " + short(a.Zone, 40)

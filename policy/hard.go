@@ -27,6 +27,9 @@ func (p *Policy) hard(i jackline.Intent, needs []need) []jackline.Decision {
 			all = appendNew(all, d)
 		}
 	}
+	if i.Actor.Turn.Options.Offline && effects(i)&(jackline.Network|jackline.Outward) != 0 {
+		all = append(all, refuse(jackline.RuleOffline, "This turn is to do without the web."))
+	}
 	if i.Actor.Turn.Options.Guide {
 		all = append(all, refuse("guide", "This turn is to be answered in words, without tools."))
 	}

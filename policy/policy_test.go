@@ -92,7 +92,7 @@ func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissi
 		must(t, i.Actor.Session.Mode.UnmarshalText([]byte(f[0])))
 	}
 	o := &i.Actor.Turn.Options
-	o.Plan, o.Guide, o.AskFirst = f[1] == "plan", f[1] == "guide", f[1] == "ask-first"
+	o.Plan, o.Guide, o.AskFirst, o.Offline = f[1] == "plan", f[1] == "guide", f[1] == "ask-first", f[1] == "offline"
 	i.Tool, i.Effect, i.Actor.Source = f[2], effect(t, f[3]), jackline.FromModel
 	if f[4] != "-" {
 		for _, part := range strings.Split(f[4], " + ") {

@@ -101,6 +101,7 @@ func TestNeverLoosens(t *testing.T) {
 		"plan":           func(w *world) { w.intent.Actor.Turn.Options.Plan = true },
 		"guide":          func(w *world) { w.intent.Actor.Turn.Options.Guide = true },
 		"ask-first":      func(w *world) { w.intent.Actor.Turn.Options.AskFirst = true },
+		"offline":        func(w *world) { w.intent.Actor.Turn.Options.Offline = true },
 		"a category off": func(w *world) { w.settings.Toggles.RunShell = false },
 		"files not read": func(w *world) { w.settings.Toggles.ReadFiles = false },
 		"no network":     func(w *world) { w.settings.Toggles.Network = false },

@@ -30,6 +30,7 @@ type submitBody struct {
 	Plan     bool            `json:"plan,omitempty" doc:"look, do not change"`
 	Guide    bool            `json:"guide,omitempty" doc:"answer in words: no tools"`
 	AskFirst bool            `json:"ask_first,omitempty" doc:"ask before every tool"`
+	Offline  bool            `json:"offline,omitempty" doc:"no tools that reach the network"`
 	OnAsk    jackline.OnAsk  `json:"onAsk,omitempty" enum:"deny,fail,wait" doc:"what becomes of a question; the setting unless said"`
 	TZ       string          `json:"tz,omitempty" maxLength:"64" doc:"the client's time zone, as in Europe/Berlin"`
 
@@ -82,7 +83,7 @@ func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody]
 func (s *Server) options(ctx context.Context, in *submitIn) (jackline.TurnOptions, error) {
 	b := in.Body
 	opt := jackline.TurnOptions{
-		Plan: b.Plan, Guide: b.Guide, AskFirst: b.AskFirst, OnAsk: b.OnAsk, TZ: b.TZ,
+		Plan: b.Plan, Guide: b.Guide, AskFirst: b.AskFirst, Offline: b.Offline, OnAsk: b.OnAsk, TZ: b.TZ,
 		MaxSteps: b.MaxSteps, MaxTokens: b.MaxTokens, MaxTimeMS: b.MaxTimeMS, Source: in.By.name,
 		Attachments: b.Attachments,
 	}

@@ -60,7 +60,7 @@ type Gate struct {
 	Desk  Desk
 	Log   Log
 
-	// Halted reports whether the kill switch is on: then nothing runs that could act.
+	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
 }
@@ -147,6 +147,38 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools}
 	i, err := intent(t, b, in, c)
 	return i, b, in, err
+}
+
+// Foresee says whether a call would run now by itself (Allow), would be asked about, or would not run and why. It runs, stores and
+// asks nothing.
+func (g *Gate) Foresee(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Decision, error) {
+	p := &passage{r: Request{Who: who, Call: c}, c: c}
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge} {
+		over, err := stage(ctx, p)
+		if err != nil {
+			return jackline.Decision{}, err
+		}
+		if over != nil {
+			why := over.reason
+			if why == "" {
+				why = strings.TrimPrefix(over.text, "FAILED: ")
+			}
+			return jackline.Decision{Verdict: jackline.Deny, Rule: over.by, Reason: why, Hard: over.hard}, nil
+		}
+	}
+	if p.decision.Verdict == jackline.Ask {
+		granted, err := g.Desk.Granted(ctx, p.i)
+		if err != nil {
+			return jackline.Decision{}, err
+		}
+		if granted {
+			p.decision.Verdict = jackline.Allow
+		}
+	}
+	if p.t.facts.Asks {
+		p.decision.Verdict = jackline.Ask
+	}
+	return p.decision, nil
 }
 
 // Judged is the decision about an intent, standing grants aside.
@@ -337,7 +369,7 @@ func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
 	if d := p.decision; d.Verdict == jackline.Deny {
 		return &ending{outcome: jackline.Denied, by: d.Rule, reason: d.Reason, hard: d.Hard, text: deniedByRule(d)}, nil
 	}
-	if p.c.Acts && g.Halted != nil && g.Halted() {
+	if p.i.Effect.Leaves() && g.Halted != nil && g.Halted() {
 		return &ending{outcome: jackline.Denied, by: jackline.RuleHalted, reason: haltedText, text: "DENIED: " + haltedText}, nil
 	}
 	return nil, nil
@@ -409,7 +441,7 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 			return nil, nil
 		}
 	}
-	if t := p.r.Who.Turn; t.ID != "" && t.Options.OnAsk != jackline.AskWait {
+	if t := p.r.Who.Turn; t.ID != "" && t.Options.OnAsk != jackline.AskWait || p.r.Who.Source == jackline.FromPrefetch {
 		reason := p.decision.Reason
 		if p.t.facts.Asks {
 			reason = "Nobody was there to answer."
@@ -548,6 +580,8 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			return Done{Call: p.r.Call}, context.Cause(ctx)
 		}
 		e.outcome, e.text = jackline.Unknown, UnknownText+soFar(out.Text)
+	case err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		e.outcome, e.text, e.source, e.secret = jackline.Errored, slowText, jackline.Ours, false
 	case err != nil && ctx.Err() != nil:
 		e.outcome, e.text = jackline.Cancelled, stoppedText+soFar(out.Text)
 	case err != nil:

@@ -49,7 +49,13 @@ type Spec[A any] struct {
 	Run     func(context.Context, In, A) (Out, error)           // exactly one of Run and Ask
 	Ask     func(A) ([]jackline.Question, error)                // a question to the person is the call
 	Missing func() string                                       // why it cannot be used now; nil or "" if it can
-	Changed func(context.Context, In, A, string) bool           // whether a cached result's stamp no longer holds
+
+	// Prefetch reads from one sentence of a prompt, whole and without its closing mark, the call that it surely asks for, so that
+	// the call can run before the model is asked. It must take linear time, and be sure: a miss costs a step, a false hit a call that
+	// nobody wanted. Nil never is.
+	Prefetch func(sentence string) (A, bool)
+
+	Changed func(context.Context, In, A, string) bool // whether a cached result's stamp no longer holds
 }
 
 // In is what a running tool knows besides its arguments.
@@ -94,6 +100,7 @@ type Tool struct {
 	cache   bool
 	missing func() string
 	bind    func(json.RawMessage) (bound, error)
+	ahead   func(string) (json.RawMessage, bool)
 }
 
 // bound is a tool together with one decoded argument value.
@@ -157,6 +164,16 @@ func Define[A any](s Spec[A]) Tool {
 		schema: schema, secret: s.Secret, cache: s.Cache, missing: s.Missing,
 	}
 	t.facts.Digest = digest(t.facts)
+	if s.Prefetch != nil {
+		t.ahead = func(sentence string) (json.RawMessage, bool) {
+			a, ok := s.Prefetch(sentence)
+			if !ok {
+				return nil, false
+			}
+			raw, err := json.Marshal(a)
+			return raw, err == nil
+		}
+	}
 	t.bind = func(raw json.RawMessage) (bound, error) {
 		var a A
 		dec := json.NewDecoder(bytes.NewReader(raw))
@@ -198,6 +215,14 @@ func (t Tool) Facts() Facts {
 		f.WhyNot = t.missing()
 	}
 	return f
+}
+
+// Prefetch is the arguments of the call that a sentence of a prompt surely asks for; ok is false where it asks for none.
+func (t Tool) Prefetch(sentence string) (raw json.RawMessage, ok bool) {
+	if t.ahead == nil {
+		return nil, false
+	}
+	return t.ahead(sentence)
 }
 
 // Document is the text by which the tool is searched for.

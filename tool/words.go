@@ -13,7 +13,8 @@ const (
 	expiredText   = "EXPIRED: nobody answered the question about this call in time, so it was not run."
 	withdrawnText = "CANCELLED: the owner went on with something else, so this call was not run."
 	stoppedText   = "CANCELLED: the run was stopped while this call ran."
-	haltedText    = "The kill switch is on: nothing that could act is run until a person lifts it."
+	haltedText    = "The kill switch is on: nothing that could act or reach the network is run until a person lifts it."
+	slowText      = "FAILED: it did not end in the time that it was given."
 )
 
 // UnknownText is the result of a call that was running when the program died.

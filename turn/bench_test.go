@@ -44,6 +44,11 @@ type options struct {
 	Steer    string                 `json:"steer"`    // the owner\'s words when the model says <<steer>>
 	Killed   bool                   `json:"killed"`   // the kill switch is on
 	Web      bool                   `json:"web"`      // the tools of the network are there too
+	Env      map[string]string      `json:"env"`      // and what they find in the environment
+	NoNet    bool                   `json:"no_net"`   // the category network is switched off
+
+	pages pages       // what the web holds
+	tools []tool.Tool // more tools
 }
 
 // A bench is a whole engine over a real store, real tools and a real policy. Only the model and the person are scripted.
@@ -61,6 +66,8 @@ type bench struct {
 	ids     map[string]string
 	counts  map[string]int
 	flagged bool
+	web     web.Deps
+	server  string // what SERVER stands for
 }
 
 func newBench(t testing.TB, o options, text string) *bench {
@@ -68,11 +75,15 @@ func newBench(t testing.TB, o options, text string) *bench {
 	if o.Window == 0 {
 		o.Window = 8192
 	}
-	s, err := script.Parse("model", []byte(text))
+	deps, server := web.Deps{}, "SERVER"
+	if o.Web {
+		deps, server = network(t, o.pages, o.Env)
+	}
+	s, err := script.Parse("model", []byte(strings.ReplaceAll(text, "SERVER", server)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{o: o, data: filepath.Join(t.TempDir(), "data"), dir: filepath.Join(t.TempDir(), "ws"), ids: map[string]string{}, counts: map[string]int{}}
+	b := &bench{web: deps, server: server, o: o, data: filepath.Join(t.TempDir(), "data"), dir: filepath.Join(t.TempDir(), "ws"), ids: map[string]string{}, counts: map[string]int{}}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +122,9 @@ func (b *bench) open(t testing.TB) {
 	t.Cleanup(func() { _ = root.Close() })
 	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill})
 	if b.o.Web {
-		tools = append(tools, web.All(web.Deps{})...)
+		tools = append(tools, web.All(b.web)...)
 	}
+	tools = append(tools, b.o.tools...)
 	set, err := tool.NewSet(tools...)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +136,9 @@ func (b *bench) open(t testing.TB) {
 		},
 		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
 	})
-	judge := pol.With(jackline.Permissions{Toggles: jackline.AllOn, Rules: b.o.Rules, Disabled: b.o.Disabled})
+	toggles := jackline.AllOn
+	toggles.Network = !b.o.NoNet
+	judge := pol.With(jackline.Permissions{Toggles: toggles, Rules: b.o.Rules, Disabled: b.o.Disabled})
 	b.db = db
 	b.desk = approval.New(db, db.Key("approval"), approval.Options{Risk: judge.Risk})
 	b.engine = &turn.Engine{
@@ -154,7 +168,7 @@ func (b *bench) write(t testing.TB, path, text string) {
 // submit stores a queued turn, as the dispatcher does.
 func (b *bench) submit(t testing.TB, prompt string) jackline.TurnID {
 	tn := jackline.Turn{
-		ID: jackline.NewID[jackline.TurnID]("t_"), Session: b.session.ID, Prompt: prompt, Options: b.o.Turn, Status: jackline.Queued, Created: time.Now().UTC(),
+		ID: jackline.NewID[jackline.TurnID]("t_"), Session: b.session.ID, Prompt: strings.ReplaceAll(prompt, "SERVER", b.server), Options: b.o.Turn, Status: jackline.Queued, Created: time.Now().UTC(),
 	}
 	if tn.Options.OnAsk == "" {
 		tn.Options.OnAsk = jackline.AskWait
@@ -304,12 +318,16 @@ type spy struct {
 	requests []string
 	stop     func()
 	steer    func()
+	before   func() // before each request
 }
 
 func (s *spy) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	s.mu.Lock()
 	s.requests = append(s.requests, written(r))
 	s.mu.Unlock()
+	if s.before != nil {
+		s.before()
+	}
 	return func(yield func(model.Chunk, error) bool) {
 		for c, err := range s.Model.Stream(ctx, r) {
 			if strings.Contains(c.Text, "<<stop>>") {

@@ -139,8 +139,8 @@ func (r *run) guard(ctx context.Context) error {
 			p := r.prior[j]
 			equal := p.Name == c.Name && string(p.Args) == string(c.Args)
 			switch {
-			case p.Step == step && equal:
-				// One step is one thought: the model has not seen the first result yet.
+			case p.Step == 0 || p.Step == step && equal:
+				// One step is one thought: the model has not seen the first result yet. What was looked up ahead it did not call.
 			case equal && p.Outcome == c.Outcome && p.Text == c.Text:
 				ever++
 				if since {

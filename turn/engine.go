@@ -80,6 +80,7 @@ type run struct {
 	looked bool   // for words that steer
 	named  string // the model that the log says answers
 	warned bool   // that the engine cuts prompts
+	said   string // of the switches that the prompt's words set
 
 	items   []jackline.Item                   // the model history as stored
 	pending []jackline.Item                   // what the next record appends to it
@@ -146,6 +147,11 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 
 // loop takes steps until the turn ends (an over), waits (nil), or cannot go on (an error).
 func (r *run) loop(ctx context.Context) (*over, error) {
+	if r.t.Progress.Ahead {
+		if err := r.lookAhead(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		waits, end, err := r.settle(ctx)
 		if waits || end != nil || err != nil {
@@ -242,6 +248,9 @@ func (r *run) equip(ctx context.Context) (err error) {
 
 // begin opens a queued turn, or says that a waiting one runs again.
 func (r *run) begin(ctx context.Context) error {
+	if r.t.Status == jackline.Queued {
+		r.said = r.directives()
+	}
 	if err := r.equip(ctx); err != nil {
 		if ctx.Err() != nil {
 			return err // it was interrupted, and nothing is wrong with the turn
@@ -276,17 +285,12 @@ var errEnded = errors.New("turn: ended before it began")
 
 // open writes the beginning of a turn.
 func (r *run) open(ctx context.Context) error {
-	said := r.directives()
 	r.t.Status, r.t.Started = jackline.Running, time.Now().UTC()
 	at, err := r.attach(ctx)
 	if err != nil {
 		return err
 	}
-	item := jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: r.promptText(at.text), Images: at.images}
-	if err := r.see(ctx, []jackline.Item{item}); err != nil {
-		return err
-	}
-	rec := jackline.Record{Turn: &r.t, Items: []jackline.Item{item}}
+	rec := jackline.Record{Turn: &r.t}
 	if r.s.Title == "" {
 		rec.Title = titleOf(r.t.Prompt)
 		r.s.Title = rec.Title
@@ -316,16 +320,28 @@ func (r *run) open(ctx context.Context) error {
 		rec.Labels = jackline.Labels{Tainted: true}
 		bodies = append(bodies, jackline.LabelChanged{Labels: r.s.Labels, Why: "Attached: " + at.list[0].Name})
 	}
-	if said != "" {
-		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: said})
+	if r.said != "" {
+		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: r.said})
 	}
 	if r.m.Note != "" {
 		bodies = append(bodies, jackline.Nudge{Kind: nudgeModel, Text: r.m.Note})
 	}
+	ahead, err := r.lookups(ctx)
+	if err != nil {
+		return err
+	}
+	bodies = append(bodies, r.scouted(ahead, &rec)...)
+	if !r.t.Progress.Ahead {
+		item, over := r.opened(at, ahead, 0)
+		if err := r.see(ctx, []jackline.Item{item}); err != nil {
+			return err
+		}
+		rec.Items, bodies = []jackline.Item{item}, append(bodies, over...)
+	}
 	if err := r.append(ctx, rec, bodies...); err != nil {
 		return err
 	}
-	r.items = append(r.items, item)
+	r.items = append(r.items, rec.Items...)
 	return nil
 }
 
@@ -424,6 +440,14 @@ func (r *run) end(ctx context.Context, end over) error {
 	if err != nil {
 		return err
 	}
+	if r.t.Progress.Ahead { // it ended before the prompt had come into the history
+		at, err := r.attach(ctx)
+		if err != nil {
+			return err
+		}
+		r.t.Progress.Ahead = false
+		r.pending = append([]jackline.Item{r.prompted(at, "")}, r.pending...)
+	}
 	r.collect()
 	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
 	r.t.Progress.SpentMS = r.running()
@@ -432,7 +456,7 @@ func (r *run) end(ctx context.Context, end over) error {
 		Denied: []jackline.DeniedAs{}, Changes: changes(r.prior), Error: end.err,
 	}
 	for _, c := range r.prior {
-		if c.Outcome == jackline.Denied || c.Outcome == jackline.Expired {
+		if c.Step > 0 && (c.Outcome == jackline.Denied || c.Outcome == jackline.Expired) { // nobody wanted what came before
 			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}

@@ -25,7 +25,7 @@ func (r *run) nudge(text string, thought bool) (kind, note string) {
 		return "announced", "You said what you would do but called no tool. Call it now, or say that you are done."
 	case !p.Nudged && asksForLive(r.t.Prompt) && !r.sawResult() && !admits(text):
 		p.Nudged = true
-		return "realtime", "This asks about the present. State live values only from a tool result; if no tool can check it, say that it cannot be checked right now and give no values from memory."
+		return "realtime", "This asks about the present. State live values only from a tool result or a Context block. If no tool can check it, " + sayCannot
 	}
 	return "", ""
 }
@@ -54,9 +54,10 @@ var (
 		`wenn du|falls du|sobald du|soll ich|möchtest du|sag(?:e)? (?:mir )?bescheid|wenn sie|falls sie|möchten sie)\b`)
 
 	live = regexp.MustCompile(`(?i)\b(?:right now|currently|at the moment|at present|today|tonight|this (?:week|morning|evening)|latest|newest|live|up[- ]to[- ]date|` +
-		`weather|forecast|temperature (?:in|outside)|exchange rate|stock price|share price|price of|score of|news|wetter|aktuell(?:e|er|es|en)?|heute|gerade|neueste[nrs]?)\b`)
+		`weather|forecast|temperature (?:in|outside)|exchange rate|stock price|share price|price of|score of|news|wetter|aktuell(?:e|er|es|en)?|heute|gerade|neueste[nrs]?|` +
+		`(?:what|which) (?:time|day|date) (?:is it|it is)|current (?:time|date)|what(?:'s|’s| is) the (?:time|date)(?: in [\p{L}/_ -]+)?\s*(?:\?|$)|wie spät (?:ist es|es ist)|wie ?viel uhr)(?:\b|\?|$)`)
 	question = regexp.MustCompile(`(?i)(?:\?|^\s*(?:what|who|when|where|which|how|is|are|does|do|has|have|will|tell me|give me|check|wie|was|wer|wann|wo|welche[rns]?|ist|sind)\b)`)
-	explains = regexp.MustCompile(`(?i)\b(?:means?|meaning|define|definition|difference between|explain|history of|what (?:is|are) an?|how do i|bedeutet|bedeuten|` +
+	explains = regexp.MustCompile(`(?i)\b(?:means?|meaning|define|definition|difference between|explain|history of|what (?:is|are) an?|how (?:do|can|could|would|should) (?:i|we|you|one)|how to|bedeutet|bedeuten|` +
 		`unterschied|was ist eine?|wie (?:sage|schreibe|mache|zeige) ich)\b|\b(?:erklär|funktionier)|^\s*(?:why|warum|wieso)\b|` +
 		`\bhow (?:do|does|did|is|are) [^?]*\b(?:work|made|computed|calculated|measured)\b`)
 	admitted = regexp.MustCompile(`(?i)(?:\bcan(?:no|')?t\b|can’t|cannot|could(?:n't| not)|unable to|not able to|don't have|don’t have|do not have|no access|no way to|without (?:access|a tool)|` +
@@ -84,8 +85,7 @@ func announces(text string) bool {
 
 // asksForLive reports whether a prompt asks about something that changes while nobody looks.
 func asksForLive(prompt string) bool {
-	const longest = 400 // a long prompt is a task, and a word of it proves nothing
-	if len(prompt) > longest {
+	if len(prompt) > longestAsk {
 		return false
 	}
 	p := own(prompt)
@@ -117,6 +117,20 @@ var (
 		`\bfrage? (?:mich )?(?:vorher|zuerst)\b`)
 )
 
+// noWeb is a wish to do without the web. What says where not to search, or what should work offline, is none.
+var noWeb = regexp.MustCompile(`(?i)(?:do not|don't|don’t|never) (?:web[- ]?search|google(?: (?:it|this|that|anything))?|go online|(?:use|access) the (?:web|internet)|` +
+	`(?:search|browse)(?: (?:it|this|that|for (?:it|this|that|anything)|anything))?(?: (?:on |in )?(?:the )?(?:web|internet|net|online))?)` + clauseEnd +
+	`|(?:^|[,;:(–-])\s*(?:please,? )?(?:(?:no|without) (?:the |any )?(?:web|internet|online)(?:[ -](?:search(?:es|ing)?|access|look-?ups?|tools?))?|(?:no|without) search(?:es|ing)?|` +
+	`without going online|(?:stay |work |answer )?offline(?: only)?)` + clauseEnd +
+	`|\b(?:answer|reply|respond|do)(?: (?:me|this|that|it))? (?:offline|(?:without|with no) (?:(?:using )?(?:the |any )?(?:web|internet)(?:[ -](?:search(?:es)?|access|tools?))?|searching(?: the (?:web|internet))?|going online))` + clauseEnd +
+	`|(?:^|[,;:(–-])\s*(?:bitte )?(?:(?:ohne|kein(?:e)?) (?:das )?(?:internet|netz|web|websuche|internetsuche|suche im (?:netz|web|internet))|bleib(?:e)? offline|offline)` + clauseEnd +
+	`|\b(?:such|suche|google|googel|googl)(?:e)? (?:bitte )?(?:das )?nicht(?: (?:im (?:netz|web|internet)|online))?` + clauseEnd +
+	`|\bnicht (?:im (?:netz|web|internet) (?:suchen|nachsehen|nachschauen)|googeln|online (?:suchen|gehen))` + clauseEnd +
+	`|\b(?:antworte|beantworte)\b[^,;:]*\bohne (?:das )?(?:internet|netz|web|websuche|internetsuche)` + clauseEnd)
+
+// clauseEnd is where a wish ends: what follows it would say what it is about.
+const clauseEnd = `(?:\s+(?:please|bitte|for (?:this|that)|this time|here))?\s*(?:$|[.,;:!?)–-]|\b(?:and|just|but|und|aber|sondern)\b)`
+
 // own is what is left of a text without what it quotes.
 func own(text string) string { return quoted.ReplaceAllString(text, " ") }
 
@@ -141,16 +155,21 @@ func (r *run) directives() string {
 		}
 		return false
 	}
+	var set []string
 	switch {
 	case !o.Guide && asks(noTools):
 		o.Guide = true
-		return "Your words asked for an answer without tools, so none will run in this turn."
+		set = append(set, "Your words asked for an answer without tools, so none will run in this turn.")
 	case !o.Plan && !o.Guide && asks(planOnly):
 		o.Plan = true
-		return "Your words asked for a plan only, so nothing will be changed in this turn."
+		set = append(set, "Your words asked for a plan only, so nothing will be changed in this turn.")
 	case !o.AskFirst && !o.Plan && asks(askFirst):
 		o.AskFirst = true
-		return "Your words asked to be asked first, so every call of this turn asks."
+		set = append(set, "Your words asked to be asked first, so every call of this turn asks.")
 	}
-	return ""
+	if !o.Offline && !o.Guide && asks(noWeb) {
+		o.Offline = true
+		set = append(set, "Your words asked to do without the web, so no tool will reach it in this turn.")
+	}
+	return strings.Join(set, " ")
 }

@@ -205,6 +205,15 @@ func TestAsksForLive(t *testing.T) {
 		{"Wer ist gerade Kanzler?", true},
 		{"Wie wird das Wetter heute?", true},
 
+		{"What time is it?", true},
+		{"What's the time in Tokyo?", true},
+		{"What is the date?", true},
+		{"Wie spät ist es?", true},
+		{"Wie viel Uhr ist es in Wien?", true},
+
+		{"What is the time complexity of quicksort?", false},
+		{"What time does a train from 1900 take?", false},
+		{"What is the date of the battle of Hastings?", false},
 		{"What is the capital of France?", false},
 		{"Write a poem about the weather.", false},
 		{"What does \"right now\" mean?", false},

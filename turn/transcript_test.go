@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "rewrite what the transcripts want")
 //	options      a JSON object, see [options]
 //	model        what the model says, in the format of package model/script
 //	files/PATH   the workspace
+//	web/HOST, web/HOST/PATH  the web, see [pages]
 //	prompt       what the owner wants; prompt.2 … are further turns of the same session
 //	answers      a person's answers, one line a card, in the order in which the cards open:
 //	             yes [once|task|chat], no [reason], edit JSON, say ANSWER | ANSWER, decline, steer WORDS, stop, expire
@@ -59,6 +60,12 @@ func play(t *testing.T, file string) {
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&o); err != nil {
 			t.Fatalf("options: %v", err)
+		}
+	}
+	o.pages = pages{}
+	for name, text := range sections {
+		if at, ok := strings.CutPrefix(name, "web/"); ok {
+			o.pages[at] = strings.TrimSuffix(text, "\n")
 		}
 	}
 	b := newBench(t, o, sections["model"])
@@ -165,12 +172,15 @@ var masks = []struct {
 	{regexp.MustCompile(`"(prompt|completion|request_chars|used|chars|before|after)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`"expires":"[^"]*"`), `"expires":"TIME"`},
 	{regexp.MustCompile(`Today is \w+, \d+ \w+ \d+`), `Today is DAY`},
+	{regexp.MustCompile(`(?:\w+day, )?\d+ \w+ 20\d\d, \d\d:\d\d(?::\d\d)?`), `NOW`},
+	{regexp.MustCompile(`(UTC[+-]\d\d:\d\d)\), week \d+`), `ZONE), week N`},
 	{regexp.MustCompile(`\d+(\.\d+)?(ms|µs|s)\b`), `TIME`},
 }
 
 // mask replaces ids by their order of appearance, the workspace by its name, and times and sizes by zeros.
 func (b *bench) mask(data []byte) string {
 	data = bytes.ReplaceAll(data, []byte(b.dir), []byte("WORKSPACE"))
+	data = bytes.ReplaceAll(data, []byte(b.server), []byte("SERVER"))
 	s := regexp.MustCompile(`\b[stcag]_[0-9a-v]{20}\b`).ReplaceAllStringFunc(string(data), func(id string) string {
 		if b.ids[id] == "" {
 			b.counts[id[:1]]++

@@ -50,7 +50,11 @@ func weather(d Deps) tool.Tool {
 		Effect:  jackline.Network,
 		Source:  jackline.Outside,
 		Icon:    "fetch",
-		Title:   func(a args) string { return "Weather in " + short(a.Place, 60) },
+		Prefetch: func(sentence string) (args, bool) {
+			place, days, ok := weatherAsked(sentence)
+			return args{Place: place, Days: days}, ok
+		},
+		Title: func(a args) string { return "Weather in " + short(a.Place, 60) },
 		Touches: func(tool.In, args) ([]jackline.Touch, error) {
 			return []jackline.Touch{touch(d.origin(atGeocoding)), touch(d.origin(atForecast))}, nil
 		},

@@ -44,8 +44,13 @@ func search(d Deps) tool.Tool {
 		Effect:  jackline.Network,
 		Source:  jackline.Outside,
 		Pin:     pinMiddle,
+		Cache:   true,
 		Icon:    "search",
-		Title:   func(a args) string { return "Search the web for " + short(a.Query, 60) },
+		Prefetch: func(sentence string) (args, bool) {
+			query, ok := searchAsked(sentence)
+			return args{Query: query}, ok
+		},
+		Title: func(a args) string { return "Search the web for " + short(a.Query, 60) },
 		Touches: func(tool.In, args) ([]jackline.Touch, error) {
 			var all []jackline.Touch
 			for _, p := range d.providers() {

@@ -159,7 +159,7 @@ func TestSearchFits(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	b.Limit = 1400
-	if r := b.Run(t, "web_search", `{"query":"x"}`); len([]rune(r.Text)) > b.Limit || r.Dropped > 0 || strings.Count(r.Text, "https://e.example/") < 2 {
+	if r := b.Run(t, "web_search", `{"query":"y"}`); len([]rune(r.Text)) > b.Limit || r.Dropped > 0 || strings.Count(r.Text, "https://e.example/") < 2 {
 		t.Errorf("%d %s", len(r.Text), r.Text)
 	}
 }

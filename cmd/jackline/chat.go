@@ -43,6 +43,7 @@ const chatHelp = `Write what you want done. While a turn runs, a line you type i
   /mode MODE     change what runs unasked
   /plan WORDS    look and plan only
   /guide WORDS   answer in words only
+  /offline WORDS do without the web
   /new           begin a new chat
   /quit          leave
 `
@@ -161,6 +162,8 @@ func prompt(line string) map[string]any {
 		body["guide"], body["prompt"] = true, rest
 	case "/steer":
 		body["when"], body["prompt"] = "steer", rest
+	case "/offline":
+		body["offline"], body["prompt"] = true, rest
 	}
 	return body
 }

@@ -36,6 +36,7 @@ type runOptions struct {
 	maxTime   time.Duration
 	plan      bool
 	guide     bool
+	offline   bool
 }
 
 // engineFlags are the settings of the model. With one of them given a command runs in its own process, since a running server has its own
@@ -90,6 +91,7 @@ func (m *Main) runCmd() *cobra.Command {
 	f.IntVar(&o.maxSteps, "max-steps", 0, "model requests the task may take; 1 turns tools off")
 	f.BoolVar(&o.plan, "plan", false, "look, and say what would be done; changes are refused")
 	f.BoolVar(&o.guide, "guide", false, "answer in words, without tools")
+	f.BoolVar(&o.offline, "offline", false, "without tools that reach the network")
 	m.engineFlags(cmd)
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "tokens the task may use")
 	f.DurationVar(&o.maxTime, "max-time", 0, "time the task may run, as in 10m")
@@ -232,7 +234,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 
 // body is the request for the task's turn.
 func (o runOptions) body(prompt string, interactive bool) map[string]any {
-	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "tz": localZone()}
+	body := map[string]any{"prompt": prompt, "plan": o.plan, "guide": o.guide, "offline": o.offline, "tz": localZone()}
 	switch {
 	case o.onAsk != "":
 		body["onAsk"] = o.onAsk

@@ -122,6 +122,7 @@ func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.Sessi
 // inherit fills what opt leaves open with what held for the turn before. The narrow rights of that turn end with it.
 func inherit(old, opt jackline.TurnOptions) jackline.TurnOptions {
 	opt.Plan, opt.Guide, opt.AskFirst = opt.Plan || old.Plan, opt.Guide || old.Guide, opt.AskFirst || old.AskFirst
+	opt.Offline = opt.Offline || old.Offline
 	if opt.OnAsk == "" {
 		opt.OnAsk = old.OnAsk
 	}

@@ -84,7 +84,7 @@ func Keys() []Key {
 		{Path: "agent.maxSteps", kind: number, max: 2000, api: true, Short: "JACKLINE_MAX_STEPS", Doc: "Model requests a turn may take; 1 turns tools off. 0: 6."},
 		{Path: "agent.callsPerStep", kind: number, max: 64, api: true, Doc: "Calls a step may make. 0: 3 when calls are read from text, 16 when they are native."},
 		{Path: "agent.history", kind: number, max: 1000, api: true, Doc: "Messages that a compaction keeps at most, and never fewer than 6. 0: as many as fit."},
-		{Path: "agent.prefetch", kind: yes, Default: true, api: true, Doc: "Look up live data before the model is asked (comes with the web tools)."},
+		{Path: "agent.prefetch", kind: yes, Default: true, api: true, Doc: "Look up what a prompt plainly asks for (time, weather, a search) before the model is asked."},
 		{Path: "agent.persona", api: true, Doc: "Who the model is, at most 400 characters."},
 		{Path: "agent.maxTokens", kind: number, max: 1 << 30, api: true, Doc: "Tokens a turn may use. 0: no limit."},
 		{Path: "agent.maxTime", kind: number, max: 30 * 86400, api: true, Doc: "Seconds a turn may run. 0: no limit."},

@@ -114,6 +114,13 @@ func (t *Terminal) event(ev jackline.Event) {
 		if get(&b) {
 			t.Say("%s\n", t.Paint("2", "  ("+Plain(b.Text)+")"))
 		}
+	case "tools.done":
+		var b jackline.ToolsDone
+		if get(&b) {
+			for _, s := range b.Skipped {
+				t.Say("%s\n", t.Paint("2", "  (not looked up: "+inset(s.Title+". "+s.Why)+")"))
+			}
+		}
 	case "loop.guard":
 		var b jackline.LoopGuard
 		if get(&b) {
