@@ -37,7 +37,9 @@ func (s *signer) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ch
 func TestOpaqueGoesBack(t *testing.T) {
 	b := newBench(t, options{Mode: jackline.ModeAllowReads, Native: true}, "=== 1\nI look.\n--- call list_dir {}\n=== 2\nEmpty.\n=== 3\nYes.\n")
 	s := &signer{Model: b.model}
-	b.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) { return turn.Models{Main: s, Raw: b.model}, nil }
+	b.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
+		return turn.Models{Main: s, Raw: b.model}, nil
+	}
 	for _, prompt := range []string{"what is here?", "sure?"} {
 		if tn, err := b.engine.Run(t.Context(), jackline.Local, b.submit(t, prompt), turn.Control{}); err != nil || tn.Status != jackline.Done {
 			t.Fatalf("%v %s %s", err, tn.Status, tn.Reason)

@@ -150,8 +150,8 @@ func (b *bench) log(t *testing.T) string {
 		if int64(k+1) != ev.ID {
 			t.Fatalf("event %d has id %d", k+1, ev.ID)
 		}
-		// How live text is cut into events depends on the clock.
-		for ev.Type == "text" && k+1 < len(events) && events[k+1].Type == "text" {
+		// How live text is cut into events depends on the clock; a thought is written like a text.
+		for (ev.Type == "text" || ev.Type == "thought") && k+1 < len(events) && events[k+1].Type == ev.Type {
 			var a, b jackline.Text
 			if json.Unmarshal(ev.Data, &a) != nil || json.Unmarshal(events[k+1].Data, &b) != nil {
 				t.Fatal("unreadable text event")
