@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -87,15 +88,25 @@ func (e *Engine) Errs() []error {
 func (e *Engine) refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(problem(status, code, message)) // nobody is there to tell
+	_, _ = w.Write(e.dialect.problem(status, code, message)) // nobody is there to tell
 }
 
-func problem(status int, code, message string) []byte {
-	kind := "invalid_request_error"
-	if status >= http.StatusInternalServerError {
+// problem is an error object as OpenAI writes it, or with the types of the dialect: code is null where there is no word
+// for it.
+func (d Dialect) problem(status int, code, message string) []byte {
+	kind, word := "invalid_request_error", any(code)
+	switch {
+	case d.Errors != nil:
+		kind, word = cmp.Or(d.Errors[status], d.Errors[0]), nil
+	case status == http.StatusTooManyRequests:
+		kind, word = "requests", "rate_limit_exceeded"
+	case status >= http.StatusInternalServerError:
 		kind = "server_error"
 	}
-	return encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": code, "param": nil}})
+	if word == "" {
+		word = nil
+	}
+	return encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": word, "param": nil}})
 }
 
 func (e *Engine) models(w http.ResponseWriter, _ *http.Request) {

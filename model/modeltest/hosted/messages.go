@@ -23,7 +23,7 @@ import (
 // ways to ask for reasoning.
 type MessagesRules struct {
 	Models  []ModelInfo // what is offered; a request for another is refused. Empty offers "script" and takes any
-	Key     string      // what x-api-key must hold; "" asks for none
+	Key     string      // what x-api-key must hold, or a bearer token; "" asks for none
 	MaxOut  int         // the most that max_tokens may be; 0 is any number
 	Refuses []string    // types of thinking that are refused: enabled, adaptive, disabled
 	Bound   bool        // signed reasoning is tied to all that stood before it
@@ -76,7 +76,7 @@ func NewMessages(t testing.TB, s *script.Script, rules MessagesRules) *MessagesS
 // ServeHTTP answers one request.
 func (e *Messages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case e.rules.Key != "" && r.Header.Get("X-Api-Key") != e.rules.Key:
+	case e.rules.Key != "" && r.Header.Get("X-Api-Key") != e.rules.Key && r.Header.Get("Authorization") != "Bearer "+e.rules.Key:
 		refuseMessage(w, http.StatusUnauthorized, "invalid x-api-key")
 	case r.Header.Get("Anthropic-Version") == "":
 		refuseMessage(w, http.StatusBadRequest, "anthropic-version: header is required")
