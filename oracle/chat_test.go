@@ -96,6 +96,9 @@ func (c *chat) ask(ctx context.Context, heard func(string)) (said, error) {
 	if len(whole.Choices) != 1 {
 		return said{}, errors.New("not one choice: " + whole.RawJSON())
 	}
+	if whole.Choices[0].FinishReason == "" {
+		return readCompletion(whole, thought), errNoEnd // which the library does not notice
+	}
 	message := whole.Choices[0].Message
 	if !c.stream {
 		thought = reasoning(message.JSON.ExtraFields)

@@ -88,6 +88,9 @@ func (c *messages) ask(ctx context.Context, heard func(string)) (said, error) {
 			return said{}, err
 		}
 	}
+	if whole.StopReason == "" {
+		return readMessage(whole), errNoEnd // which the library does not notice
+	}
 	if len(whole.Content) > 0 {
 		c.p.Messages = append(c.p.Messages, whole.ToParam())
 	}
@@ -100,6 +103,7 @@ func readMessage(whole *anthropic.Message) said {
 	s := said{
 		Finish: map[anthropic.StopReason]model.Finish{
 			anthropic.StopReasonEndTurn: model.Stop, anthropic.StopReasonToolUse: model.Calls, anthropic.StopReasonMaxTokens: model.Length,
+			anthropic.StopReasonRefusal: model.Stop, anthropic.StopReasonPauseTurn: model.Stop, "model_context_window_exceeded": model.Length,
 		}[whole.StopReason],
 		Usage: model.Usage{Prompt: int(whole.Usage.InputTokens) + read + kept, Cached: read, Completion: int(whole.Usage.OutputTokens)},
 	}

@@ -24,22 +24,28 @@ import (
 
 // A local is Ollama's library in a conversation.
 type local struct {
-	api *api.Client
-	p   api.ChatRequest
+	api    *api.Client
+	p      api.ChatRequest
+	strict bool // every line must be as Ollama writes it
 }
 
 func ollamaClient(t testing.TB, base string) *api.Client {
+	t.Helper()
+	return api.NewClient(parseURL(t, base), http.DefaultClient)
+}
+
+func parseURL(t testing.TB, base string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return api.NewClient(u, http.DefaultClient)
+	return u
 }
 
 func newLocal(t testing.TB, base, name string, stream bool) *local {
 	t.Helper()
-	c := &local{api: ollamaClient(t, base), p: api.ChatRequest{
+	c := &local{strict: true, api: ollamaClient(t, base), p: api.ChatRequest{
 		Model: name, Stream: &stream, Messages: []api.Message{{Role: "system", Content: "You are a sailor."}},
 	}}
 	for _, tool := range modeltest.Offered() {
@@ -66,7 +72,7 @@ func (c *local) ask(ctx context.Context, heard func(string)) (said, error) {
 	done, lines := false, 0
 	err := c.api.Chat(ctx, &c.p, func(r api.ChatResponse) error {
 		lines++
-		if done || r.Model != c.p.Model || r.CreatedAt.IsZero() || r.Message.Role != "assistant" {
+		if c.strict && (done || r.Model != c.p.Model || r.CreatedAt.IsZero() || r.Message.Role != "assistant") {
 			return fmt.Errorf("a line that should not be: %+v", r)
 		}
 		back.Content += r.Message.Content
@@ -75,7 +81,7 @@ func (c *local) ask(ctx context.Context, heard func(string)) (said, error) {
 		if done = r.Done; done {
 			s.Finish = model.Finish(r.DoneReason)
 			s.Usage = model.Usage{Prompt: r.PromptEvalCount, Completion: r.EvalCount}
-			if r.TotalDuration == 0 || r.EvalDuration == 0 {
+			if c.strict && (r.TotalDuration == 0 || r.EvalDuration == 0) {
 				return fmt.Errorf("no durations: %+v", r)
 			}
 		}
@@ -86,7 +92,7 @@ func (c *local) ask(ctx context.Context, heard func(string)) (said, error) {
 	})
 	s.Text, s.Thought = back.Content, back.Thinking
 	for i, each := range back.ToolCalls {
-		if each.Function.Index != i {
+		if c.strict && each.Function.Index != i {
 			return s, fmt.Errorf("call %d has index %d", i, each.Function.Index)
 		}
 		s.Calls = append(s.Calls, call{each.ID, each.Function.Name, canonical(each.Function.Arguments.String())})
@@ -97,8 +103,8 @@ func (c *local) ask(ctx context.Context, heard func(string)) (said, error) {
 	case !done && ctx.Err() != nil: // the library takes any end of a connection for the end of the answer
 		return s, ctx.Err()
 	case !done:
-		return s, errors.New("the answer has no end")
-	case !*c.p.Stream && lines != 1:
+		return s, errNoEnd
+	case c.strict && !*c.p.Stream && lines != 1:
 		return s, fmt.Errorf("an answer that should be one came in %d lines", lines)
 	}
 	if s.Finish == model.Stop && len(s.Calls) > 0 {
