@@ -17,7 +17,7 @@ LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 export GO
 
-.PHONY: help run build install uninstall test test-go test-ui test-browser check ci fmt vet arch lint vuln fuzz bench performance cross \
+.PHONY: help run build install uninstall test test-go test-ui test-browser test-oracle check ci fmt vet arch lint vuln fuzz bench performance cross \
 	generate generated ui ui-current clean
 
 help: ## list what make can do
@@ -55,7 +55,12 @@ test-ui: ## only the page's unit tests
 test-browser: ## only the tests in a real browser
 	@scripts/test-browser
 
-check: fmt vet arch generated ui-current lint cross test-go ## what a change must pass before it is reviewed
+# The libraries are large, so they are compiled only here and kept in Go's cache. vet looks at the module here too.
+test-oracle: ## the official client libraries against the servers of our tests
+	@scripts/need go
+	@cd oracle && $(GO) vet ./... && $(GO) test ./...
+
+check: fmt vet arch generated ui-current lint cross test-go test-oracle ## what a change must pass before it is reviewed
 	@echo 'check passed'
 
 ci: ## .ci/run: what runs on every change

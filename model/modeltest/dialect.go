@@ -25,6 +25,9 @@ type Dialect struct {
 	CRLF       bool  // lines end in carriage return and line feed
 	Gzip       bool  // the answer is packed, asked for or not
 
+	// Errors are the types of errors by status, of all others at 0, with never a code; nil is as OpenAI does it.
+	Errors map[int]string
+
 	NoTools bool     // tools are refused, in Ollama's words
 	Refuses []string // fields of a request that are refused
 }
@@ -73,6 +76,7 @@ func Ollama() Dialect {
 	return Dialect{
 		Reasoning: "reasoning", Owner: "library", Models: []string{"qwen3:8b", "gemma3:4b"}, WholeCalls: true,
 		Fields: map[string]any{"system_fingerprint": "fp_ollama"},
+		Errors: map[int]string{400: "invalid_request_error", 404: "not_found_error", 0: "api_error"},
 	}
 }
 

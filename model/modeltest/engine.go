@@ -2,7 +2,10 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -87,15 +90,25 @@ func (e *Engine) Errs() []error {
 func (e *Engine) refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(problem(status, code, message)) // nobody is there to tell
+	_, _ = w.Write(e.dialect.problem(status, code, message)) // nobody is there to tell
 }
 
-func problem(status int, code, message string) []byte {
-	kind := "invalid_request_error"
-	if status >= http.StatusInternalServerError {
+// problem is an error object as OpenAI writes it, or with the types of the dialect: code is null where there is no word
+// for it.
+func (d Dialect) problem(status int, code, message string) []byte {
+	kind, word := "invalid_request_error", any(code)
+	switch {
+	case d.Errors != nil:
+		kind, word = cmp.Or(d.Errors[status], d.Errors[0]), nil
+	case status == http.StatusTooManyRequests:
+		kind, word = "requests", "rate_limit_exceeded"
+	case status >= http.StatusInternalServerError:
 		kind = "server_error"
 	}
-	return encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": code, "param": nil}})
+	if word == "" {
+		word = nil
+	}
+	return encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": word, "param": nil}})
 }
 
 func (e *Engine) models(w http.ResponseWriter, _ *http.Request) {
@@ -116,10 +129,10 @@ type question struct {
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages []struct {
-		Role      string `json:"role"`
-		Content   string `json:"content"`
-		Name      string `json:"name"`
-		CallID    string `json:"tool_call_id"`
+		Role      string  `json:"role"`
+		Content   content `json:"content"`
+		Name      string  `json:"name"`
+		CallID    string  `json:"tool_call_id"`
 		ToolCalls []struct {
 			ID       string `json:"id"`
 			Function struct {
@@ -144,15 +157,54 @@ type question struct {
 	} `json:"stream_options"`
 }
 
+// content is what a message says: a string, a list of parts, or null beside calls.
+type content struct {
+	text   string
+	images []model.Image
+}
+
+// UnmarshalJSON reads any of the three.
+func (c *content) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &c.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Image struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return errors.New("invalid type for 'content': expected a string or an array of parts")
+	}
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			c.text += p.Text
+		case "image_url":
+			kind, data, ok := strings.Cut(strings.TrimPrefix(p.Image.URL, "data:"), ";base64,")
+			raw, err := base64.StdEncoding.DecodeString(data)
+			if !ok || err != nil {
+				return errors.New("invalid 'image_url': expected a base64-encoded data URL")
+			}
+			c.images = append(c.images, model.Image{Type: kind, Data: raw})
+		default:
+			return fmt.Errorf("invalid value: '%s': supported are 'text' and 'image_url'", p.Type)
+		}
+	}
+	return nil
+}
+
 // request is q as a model is asked it.
 func (q question) request() model.Request {
 	r := model.Request{NoCalls: q.ToolChoice == "none", MaxTokens: q.MaxTokens}
 	for _, m := range q.Messages {
-		if m.Role == "system" {
-			r.System = append(r.System, m.Content)
+		if m.Role == "system" || m.Role == "developer" {
+			r.System = append(r.System, m.Content.text)
 			continue
 		}
-		msg := model.Message{Role: model.Role(m.Role), Text: m.Content, CallID: m.CallID, Name: m.Name}
+		msg := model.Message{Role: model.Role(m.Role), Text: m.Content.text, Images: m.Content.images, CallID: m.CallID, Name: m.Name}
 		for _, c := range m.ToolCalls {
 			msg.Calls = append(msg.Calls, model.Call{ID: c.ID, Name: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)})
 		}

@@ -67,8 +67,8 @@ func TestOllamaSays(t *testing.T) {
 		{"POST", "/api/chat", `{"model":"qwen3:4b","think":"low",` + ask + `}`, `400 {"error":"think value \"low\" is not supported for this model"}`},
 		{"POST", "/api/chat", `{"model":"gemma3:4b","tools":[{}],` + ask + `}`, `400 {"error":"registry.ollama.ai/library/gemma3:4b does not support tools"}`},
 		{"POST", "/v1/chat/completions", `{"model":"gemma3:4b","tools":[{}],` + ask + `}`,
-			`400 {"error":{"code":"","message":"registry.ollama.ai/library/gemma3:4b does not support tools","param":null,"type":"invalid_request_error"}}`},
-		{"POST", "/v1/chat/completions", `{"model":"x",` + ask + `}`, `404 {"error":{"code":"","message":"model 'x' not found","param":null,"type":"invalid_request_error"}}`},
+			`400 {"error":{"code":null,"message":"registry.ollama.ai/library/gemma3:4b does not support tools","param":null,"type":"invalid_request_error"}}`},
+		{"POST", "/v1/chat/completions", `{"model":"x",` + ask + `}`, `404 {"error":{"code":null,"message":"model 'x' not found","param":null,"type":"not_found_error"}}`},
 		{"GET", "/api/ps", "", `200 {"models":[]}`},
 	} {
 		if got := say(t, srv, tt.method, tt.path, tt.body); got != tt.want {

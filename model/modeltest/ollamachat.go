@@ -28,8 +28,8 @@ type chatQuestion struct {
 		ToolCalls []struct {
 			ID       string `json:"id"`
 			Function struct {
-				Name      string                     `json:"name"`
-				Arguments map[string]json.RawMessage `json:"arguments"` // a string is refused
+				Name      string         `json:"name"`
+				Arguments map[string]any `json:"arguments"` // a string is refused; numbers lose what does not fit a float, as there
 			} `json:"function"`
 		} `json:"tool_calls"`
 	} `json:"messages"`

@@ -263,8 +263,8 @@ func (p *performance) fail(f script.Failure) {
 	if !p.begun {
 		p.w.Header().Set("Content-Type", "application/json")
 		p.w.WriteHeader(f.Status)
-		_, _ = p.w.Write(problem(f.Status, strconv.Itoa(f.Status), f.Text))
+		_, _ = p.w.Write(p.d.problem(f.Status, "", f.Text))
 		return
 	}
-	p.event(problem(f.Status, strconv.Itoa(f.Status), f.Text))
+	p.event(p.d.problem(f.Status, "", f.Text))
 }

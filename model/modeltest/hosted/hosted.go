@@ -25,6 +25,17 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// plain is a JSON value as the API understands it: however its strings are escaped, they say the same.
+func plain(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	return encode(v)
+}
+
 // whole is n, or a little more so that no character of s is cut in two.
 func whole(s string, n int) int {
 	n = min(n, len(s))

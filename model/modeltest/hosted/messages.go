@@ -23,7 +23,7 @@ import (
 // ways to ask for reasoning.
 type MessagesRules struct {
 	Models  []ModelInfo // what is offered; a request for another is refused. Empty offers "script" and takes any
-	Key     string      // what x-api-key must hold; "" asks for none
+	Key     string      // what x-api-key must hold, or a bearer token; "" asks for none
 	MaxOut  int         // the most that max_tokens may be; 0 is any number
 	Refuses []string    // types of thinking that are refused: enabled, adaptive, disabled
 	Bound   bool        // signed reasoning is tied to all that stood before it
@@ -73,10 +73,14 @@ func NewMessages(t testing.TB, s *script.Script, rules MessagesRules) *MessagesS
 	return &MessagesServer{Messages: e, URL: srv.URL}
 }
 
+// requestID names every answer.
+const requestID = "req_011CScript"
+
 // ServeHTTP answers one request.
 func (e *Messages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Request-Id", requestID)
 	switch {
-	case e.rules.Key != "" && r.Header.Get("X-Api-Key") != e.rules.Key:
+	case e.rules.Key != "" && r.Header.Get("X-Api-Key") != e.rules.Key && r.Header.Get("Authorization") != "Bearer "+e.rules.Key:
 		refuseMessage(w, http.StatusUnauthorized, "invalid x-api-key")
 	case r.Header.Get("Anthropic-Version") == "":
 		refuseMessage(w, http.StatusBadRequest, "anthropic-version: header is required")
@@ -150,13 +154,12 @@ func messageError(status int, message string) []byte {
 		kind = "overloaded_error"
 	}
 	return encode(map[string]any{
-		"type": "error", "error": map[string]any{"type": kind, "message": message}, "request_id": "req_011CScript",
+		"type": "error", "error": map[string]any{"type": kind, "message": message}, "request_id": requestID,
 	})
 }
 
 func refuseMessage(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Request-Id", "req_011CScript")
 	w.WriteHeader(status)
 	_, _ = w.Write(messageError(status, message)) // nobody is there to tell
 }

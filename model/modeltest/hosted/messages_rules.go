@@ -428,7 +428,7 @@ func (t messageTurn) messages(names map[string]string) []model.Message {
 			data, _ := base64.StdEncoding.DecodeString(b.Source.Data) // it was decoded before
 			said.Images = append(said.Images, model.Image{Type: b.Source.Media, Data: data})
 		case "tool_use":
-			said.Calls = append(said.Calls, model.Call{ID: b.ID, Name: b.Name, Args: b.Input})
+			said.Calls = append(said.Calls, model.Call{ID: b.ID, Name: b.Name, Args: plain(b.Input)})
 		case "tool_result":
 			text := ""
 			blocks, _, _ := readBlocks("user", b.Content)

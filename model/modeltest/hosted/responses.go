@@ -88,12 +88,18 @@ func (e *Responses) Errs() []error {
 func refuseResponse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	kind := "invalid_request_error"
-	if status >= http.StatusInternalServerError {
+	kind, word := "invalid_request_error", any(code) // null where there is no word for it
+	switch {
+	case status == http.StatusTooManyRequests:
+		kind, word = "requests", "rate_limit_exceeded"
+	case status >= http.StatusInternalServerError:
 		kind = "server_error"
 	}
+	if word == "" {
+		word = nil
+	}
 	// Nobody is there to tell that it could not be written.
-	_, _ = w.Write(encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": code, "param": nil}}))
+	_, _ = w.Write(encode(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": word, "param": nil}}))
 }
 
 func (e *Responses) models(w http.ResponseWriter, _ *http.Request) {
@@ -157,7 +163,10 @@ func (p *responsePerformance) step(s script.Step) {
 		refuseResponse(p.w, s.Fail.Status, "", s.Fail.Text)
 	case s.Fail != nil:
 		code := "server_error"
-		if s.Fail.Status < http.StatusInternalServerError {
+		switch {
+		case s.Fail.Status == http.StatusTooManyRequests:
+			code = "rate_limit_exceeded"
+		case s.Fail.Status < http.StatusInternalServerError:
 			code = "invalid_prompt"
 		}
 		p.end("failed", map[string]any{"error": map[string]any{"code": code, "message": s.Fail.Text}})
