@@ -76,6 +76,9 @@ func (c *chat) ask(ctx context.Context, heard func(string)) (said, error) {
 			if !sum.AddChunk(s.Current()) {
 				return said{}, errors.New("the library does not add up: " + s.Current().RawJSON())
 			}
+			if c := s.Current(); c.Object != "chat.completion.chunk" || c.ID == "" || c.Created == 0 || c.Model == "" {
+				return said{}, errors.New("an event lacks what each has: " + c.RawJSON())
+			}
 			for _, choice := range s.Current().Choices {
 				if choice.Delta.Content != "" {
 					heard(choice.Delta.Content)
@@ -92,6 +95,9 @@ func (c *chat) ask(ctx context.Context, heard func(string)) (said, error) {
 		if whole, err = c.api.Chat.Completions.New(ctx, c.p); err != nil {
 			return said{}, err
 		}
+	}
+	if !c.stream && (whole.Object != "chat.completion" || whole.ID == "" || whole.Created == 0 || whole.Model == "") {
+		return said{}, errors.New("the answer lacks what each has: " + whole.RawJSON())
 	}
 	if len(whole.Choices) != 1 {
 		return said{}, errors.New("not one choice: " + whole.RawJSON())

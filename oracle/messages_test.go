@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,8 @@ type messages struct {
 	stream bool
 	next   []anthropic.ContentBlockParamUnion // of the user message that comes next
 
-	last *anthropic.Message
+	strict bool // a stream must begin and end as it should, and each of its blocks too
+	last   *anthropic.Message
 }
 
 func anthropicClient(url, key string, more ...option.RequestOption) anthropic.Client {
@@ -41,7 +43,7 @@ func anthropicClient(url, key string, more ...option.RequestOption) anthropic.Cl
 
 func newMessages(t testing.TB, api anthropic.Client, name string, stream bool) *messages {
 	t.Helper()
-	c := &messages{api: api, stream: stream, p: anthropic.MessageNewParams{
+	c := &messages{api: api, stream: stream, strict: true, p: anthropic.MessageNewParams{
 		Model: name, MaxTokens: 4000, System: []anthropic.TextBlockParam{{Text: "You are a sailor."}},
 		Thinking: anthropic.ThinkingConfigParamOfEnabled(2000),
 	}}
@@ -71,7 +73,11 @@ func (c *messages) ask(ctx context.Context, heard func(string)) (said, error) {
 	whole := &anthropic.Message{}
 	if c.stream {
 		s := c.api.Messages.NewStreaming(ctx, c.p)
+		var order []string
 		for s.Next() {
+			if kind := s.Current().Type; kind != "content_block_delta" {
+				order = append(order, kind)
+			}
 			if err := whole.Accumulate(s.Current()); err != nil {
 				return readMessage(whole), err
 			}
@@ -81,6 +87,11 @@ func (c *messages) ask(ctx context.Context, heard func(string)) (said, error) {
 		}
 		if err := s.Err(); err != nil {
 			return readMessage(whole), err
+		}
+		blocks := slices.Repeat([]string{"content_block_start", "content_block_stop"}, len(whole.Content))
+		want := slices.Concat([]string{"message_start"}, blocks, []string{"message_delta", "message_stop"})
+		if c.strict && whole.StopReason != "" && !slices.Equal(order, want) {
+			return readMessage(whole), fmt.Errorf("events came in the order %v", order)
 		}
 	} else {
 		var err error
