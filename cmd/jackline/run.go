@@ -187,9 +187,11 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err := attachAll(ctx, c, s.ID, attached, body); err != nil {
 		return m.failedRun(o, err)
 	}
-	after, err := c.LastEvent(ctx, s.ID)
-	if err != nil {
-		return m.failedRun(o, err)
+	after := int64(0)
+	if o.cont != "" { // a new chat has no log yet
+		if after, err = c.LastEvent(ctx, s.ID); err != nil {
+			return m.failedRun(o, err)
+		}
 	}
 	tk, err := c.Submit(ctx, s.ID, body)
 	if err != nil {

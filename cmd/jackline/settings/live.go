@@ -20,50 +20,57 @@ type Keeper interface {
 type Live struct {
 	conf *Config
 	db   Keeper
+	keys []Key
 
 	mu   sync.Mutex
-	read map[jackline.Owner]stored
+	read map[jackline.Owner]*stored
 }
 
 // New puts what db keeps between the layers of conf.
-func New(conf *Config, db Keeper) *Live { return &Live{conf: conf, db: db} }
+func New(conf *Config, db Keeper) *Live { return &Live{conf: conf, db: db, keys: Keys()} }
 
 // stored is what was read of the store, and when.
 type stored struct {
 	values map[string]json.RawMessage
 	at     time.Time
+	rights *jackline.Permissions // made of them, once somebody asks
 }
 
 // fresh is how long what was read holds. Every call is judged by the settings; only another process on the same store
 // can change them behind our back, and its change is seen this much later.
 const fresh = time.Second
 
-func (s *Live) stored(ctx context.Context, o jackline.Owner) (map[string]json.RawMessage, error) {
+func (s *Live) stored(ctx context.Context, o jackline.Owner) (*stored, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, ok := s.read[o]; ok && time.Since(r.at) < fresh {
-		return r.values, nil
+		return r, nil
 	}
 	values, err := s.db.Settings(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if s.read == nil {
-		s.read = map[jackline.Owner]stored{}
+		s.read = map[jackline.Owner]*stored{}
 	}
-	s.read[o] = stored{values, time.Now()}
-	return values, nil
+	s.read[o] = &stored{values: values, at: time.Now()}
+	return s.read[o], nil
 }
 
 // in gives a settings value as it stands for an owner.
 func (s *Live) in(ctx context.Context, o jackline.Owner) (func(path string) any, error) {
-	stored, err := s.stored(ctx, o)
+	read, err := s.stored(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	return s.of(read), nil
+}
+
+// of gives a settings value as it stands with what was read of the store.
+func (s *Live) of(read *stored) func(path string) any {
 	byPath := map[string]any{}
-	for _, k := range Keys() {
-		raw, ok := stored[k.Path]
+	for _, k := range s.keys {
+		raw, ok := read.values[k.Path]
 		if from := s.conf.from[k.Path]; !ok || !k.api || from == "flag" || from == "environment" {
 			continue
 		}
@@ -81,15 +88,29 @@ func (s *Live) in(ctx context.Context, o jackline.Owner) (func(path string) any,
 			return v
 		}
 		return s.conf.Get(path)
-	}, nil
+	}
 }
 
-// Permissions implements server.Settings.
+// Permissions implements server.Settings. Every call is judged by them, so they are put together once for as long as what was
+// read of the store holds.
 func (s *Live) Permissions(ctx context.Context, o jackline.Owner) (jackline.Permissions, error) {
-	get, err := s.in(ctx, o)
+	read, err := s.stored(ctx, o)
 	if err != nil {
 		return jackline.Permissions{}, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if read.rights == nil {
+		p, err := s.permissions(s.of(read))
+		if err != nil {
+			return p, err
+		}
+		read.rights = &p
+	}
+	return *read.rights, nil
+}
+
+func (s *Live) permissions(get func(path string) any) (jackline.Permissions, error) {
 	p := jackline.Permissions{
 		Toggles: jackline.Toggles{
 			ReadFiles: get("permissions.toggles.readFiles").(bool), WriteFiles: get("permissions.toggles.writeFiles").(bool),
@@ -132,7 +153,7 @@ func (s *Live) Text(ctx context.Context, o jackline.Owner, path string) (string,
 // Fixed implements server.Settings.
 func (s *Live) Fixed() []string {
 	var fixed []string
-	for _, k := range Keys() {
+	for _, k := range s.keys {
 		if from := s.conf.from[k.Path]; k.api && (from == "flag" || from == "environment") {
 			fixed = append(fixed, k.Path)
 		}
@@ -144,7 +165,7 @@ func (s *Live) Fixed() []string {
 func (s *Live) Put(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
 	for path, raw := range values {
 		ok := false
-		for _, k := range Keys() {
+		for _, k := range s.keys {
 			if k.Path != path || !k.api {
 				continue
 			}

@@ -95,7 +95,8 @@ func Load(env func(string) string, flags map[string]any) (*Config, error) {
 	if err := c.readFile(raw); err != nil {
 		return nil, err
 	}
-	for _, k := range Keys() {
+	keys := Keys()
+	for _, k := range keys {
 		for _, name := range []string{k.Short, k.Env()} {
 			if v := env(name); name != "" && v != "" {
 				if err := c.set(k, v, "environment"); err != nil {
@@ -107,6 +108,12 @@ func Load(env func(string) string, flags map[string]any) (*Config, error) {
 			if err := c.set(k, v, "flag"); err != nil {
 				return nil, jackline.E("config", jackline.Invalid, err, "%v", err)
 			}
+		}
+	}
+	// Every call is judged by what is in force: it must not take a walk over all keys to find a default.
+	for _, k := range keys {
+		if _, ok := c.values[k.Path]; !ok {
+			c.values[k.Path] = k.otherwise()
 		}
 	}
 	return c, nil
@@ -220,26 +227,32 @@ func (c *Config) Get(path string) any {
 	}
 	for _, k := range Keys() {
 		if k.Path == path {
-			if k.Default != nil {
-				return k.Default
-			}
-			switch k.kind {
-			case text:
-				return ""
-			case number:
-				return 0
-			case yes:
-				return false
-			case texts:
-				return []string{}
-			case rules:
-				return []jackline.Rule{}
-			case each:
-				return []ForModel{}
-			}
+			return k.otherwise()
 		}
 	}
 	panic("config: no such key: " + path)
+}
+
+// otherwise is the value of a key that nobody set.
+func (k Key) otherwise() any {
+	if k.Default != nil {
+		return k.Default
+	}
+	switch k.kind {
+	case text:
+		return ""
+	case number:
+		return 0
+	case yes:
+		return false
+	case texts:
+		return []string{}
+	case rules:
+		return []jackline.Rule{}
+	case each:
+		return []ForModel{}
+	}
+	panic("config: no kind of key: " + k.Path)
 }
 
 // Text is the value of a setting that is a text. Like the others it panics for a key of another kind.
