@@ -34,8 +34,9 @@ type toolWord struct{ pkg, name, why string }
 var ours = law{
 	floors: map[string]int{
 		// The nouns, and text that became arguments.
-		".":    0,
-		"args": 0,
+		".":      0,
+		"args":   0,
+		"phrase": 0,
 
 		// Bytes that became text.
 		"extract/pdf": 0,

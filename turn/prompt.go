@@ -3,13 +3,13 @@ package turn
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 // The house rules, which stand first in every system message. They are short because a 4k window pays for every word; what
@@ -156,7 +156,7 @@ func frame(c jackline.Call, keep int) string {
 }
 
 // ours are the words by which the model knows the program's own lines.
-var ours = regexp.MustCompile(`(?i)\[(\s*(?:tool\s+result\s*:|data\s+from\s|end\s+of\s+(?:data|context)|note\s*\]|context\s+for\s|today\s+is\s))`)
+var ours = phrase.New(`(?i)\[(\s*(?:tool\s+result\s*:|data\s+from\s|end\s+of\s+(?:data|context)|note\s*\]|context\s+for\s|today\s+is\s))`)
 
 // defuse takes the bracket off them wherever they stand: line numbers and file names in front, or line ends that are none here,
 // do not keep a model from taking them for a line.

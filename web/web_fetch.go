@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/extract"
+	"github.com/jackline-ai/jackline/phrase"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -74,7 +74,7 @@ func Touch(g *egress.Guard, raw string) jackline.Touch {
 const unguarded = "Nothing here can tell which addresses are safe, so none is fetched."
 
 // wrapped is an address as models write it into other things: a Markdown link, brackets.
-var wrapped = regexp.MustCompile(`^(?:\[[^\]]*\]\((\S+)\)|<(\S+)>|["'` + "`" + `](\S+)["'` + "`" + `])$`)
+var wrapped = phrase.New(`^(?:\[[^\]]*\]\((\S+)\)|<(\S+)>|["'`+"`"+`](\S+)["'`+"`"+`])$`, "](", "<", "\"", "'", "`")
 
 // address takes off what stands around an address, and puts a scheme in front of one that has none.
 func address(raw string) string {

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 // A Refusal is an answer that is an error, as status of the whole response or as an object within a stream.
@@ -281,17 +281,17 @@ func (c *Client) trySuffix() string {
 }
 
 var (
-	namedModel = regexp.MustCompile("\\bmodel ['\"`]?[^ ]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist|not exist)")
+	namedModel = phrase.New("\\bmodel ['\"`]?[^ ]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist|not exist)")
 
-	windowNumber = regexp.MustCompile(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|` +
+	windowNumber = phrase.New(`(?:maximum context length (?:is|of)|context length (?:is|of)(?: only)?|context size \(|` +
 		`context window of|n_ctx: ?|tokens > |configured limit of|maximum number of tokens allowed \(|for model with) ?([0-9][0-9,]*)`)
-	promptNumber = regexp.MustCompile(`(?:you requested|resulted in|passed|request \(|n_keep: ?|prompt is too long:|keep the first|` +
+	promptNumber = phrase.New(`(?:you requested|resulted in|passed|request \(|n_keep: ?|prompt is too long:|keep the first|` +
 		`requested tokens \(|input token count \(|prompt contains|request has|your prompt contains(?: at least)?) ?([0-9][0-9,]*)`)
 )
 
 // numbers are the tokens of the prompt and of the window, as far as the text gives them.
 func (p Problem) numbers() (prompt, window int) {
-	find := func(known int, re *regexp.Regexp) int {
+	find := func(known int, re *phrase.Phrase) int {
 		if known > 0 {
 			return known
 		}
