@@ -187,11 +187,9 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err := attachAll(ctx, c, s.ID, attached, body); err != nil {
 		return m.failedRun(o, err)
 	}
-	after := int64(0)
-	if o.cont != "" { // a new chat has no log yet
-		if after, err = c.LastEvent(ctx, s.ID); err != nil {
-			return m.failedRun(o, err)
-		}
+	after, err := o.after(ctx, c, s.ID)
+	if err != nil {
+		return m.failedRun(o, err)
 	}
 	tk, err := c.Submit(ctx, s.ID, body)
 	if err != nil {
@@ -232,6 +230,14 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		return m.failedRun(o, err)
 	}
 	return m.report(ctx, c, o, t, s.ID, tk.Turn.ID, w, interrupts.Load() > 0)
+}
+
+// after is where the log of the task's chat ends. A new chat has none yet.
+func (o runOptions) after(ctx context.Context, c *client.Client, s jackline.SessionID) (int64, error) {
+	if o.cont == "" {
+		return 0, nil
+	}
+	return c.LastEvent(ctx, s)
 }
 
 // body is the request for the task's turn.

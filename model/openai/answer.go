@@ -39,17 +39,9 @@ type answer struct {
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
 	a := &answer{yield: yield}
 	a.calls = desk{
-		ids: map[string]bool{}, last: map[int]string{}, known: map[string]bool{}, readArgs: m.readArgs,
+		ids: map[string]bool{}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known}, readArgs: m.readArgs,
 		preview: func(name string) bool { return yield(model.Chunk{Preview: name}) },
 		yield:   func(c *model.Call) bool { return yield(model.Chunk{Call: c}) },
-	}
-	for _, tools := range [][]model.Tool{r.Tools, r.Known} {
-		for _, t := range tools {
-			a.calls.known[t.Name] = true
-			for _, alias := range t.Aliases {
-				a.calls.known[alias] = true
-			}
-		}
 	}
 	return a
 }

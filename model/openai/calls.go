@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
@@ -58,7 +59,7 @@ type desk struct {
 	given  int             // calls handed out
 	ids    map[string]bool // of calls handed out
 	last   map[int]string  // index to the ID of the call handed out last under it
-	known  map[string]bool // names of tools, aliases included
+	known  [][]model.Tool
 
 	readArgs func(string) (json.RawMessage, bool, bool)
 	preview  func(name string) bool
@@ -151,10 +152,17 @@ func (k *desk) write(d *draft, f fragment) {
 	d.nest.write(f.Function.Arguments.text)
 }
 
+// knows reports whether a name is a tool's, aliases included. It is asked for the few names of an answer: to make a list of all
+// names for it would take longer than to look through them.
+func (k *desk) knows(name string) bool {
+	is := func(t model.Tool) bool { return t.Name == name || slices.Contains(t.Aliases, name) }
+	return slices.ContainsFunc(k.known, func(tools []model.Tool) bool { return slices.ContainsFunc(tools, is) })
+}
+
 // show announces d's name once it is known: it is a tool's, or its arguments have begun.
 func (k *desk) show(d *draft) bool {
 	name := engine.CalledName(d.name)
-	if d.shown || name == "" || !k.known[name] && d.args.Len() == 0 {
+	if d.shown || name == "" || d.args.Len() == 0 && !k.knows(name) {
 		return true
 	}
 	d.shown = true
