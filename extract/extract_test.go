@@ -112,6 +112,7 @@ func TestPlain(t *testing.T) {
 	for in, want := range map[string]Kind{
 		"# Title\n\n- a\n- b": Text, `{"a": [1, 2]}`: JSON, `{"a": `: Text, "[not json]": Text, "<?xml version='1.0'?><svg>x</svg>": Text, "<T extends X> is generic": Text,
 		"<?xml version='1.0'?>\n<!-- c -->\n<!DOCTYPE html PUBLIC 'x'><html><p>hi there": HTML, "  \n<!-- x --><HTML><p>hi": HTML, "BMW makes cars": Text, "MZ is text": Text,
+		"ID3 tags hold names": Text, "The new WAVE of boats": Text, "Google: WEBP is": Text, "The ftyp box": Text, "OggS": Text, "BZh is": Text, "We like AVI films": Text,
 		"<div>hello</div>": HTML, "package main\n\nfunc main() {}\n": Text,
 	} {
 		d, err := Read(t.Context(), []byte(in), Options{Declared: "text/html"})
@@ -168,7 +169,8 @@ func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ data, say string }{
 		"zip": {"PK\x03\x04\x14\x00", "archive (zip)"}, "word": {"PK\x03\x04....word/document.xml", "office"}, "gzip": {"\x1f\x8b\x08\x00", "archive (gzip)"},
 		"tar": {strings.Repeat("\x00", 257) + "ustar", "archive (tar)"}, "rar": {"Rar!\x1a\x07\x01", "rar"}, "7z": {"7z\xbc\xaf\x27\x1c", "7z"},
-		"png": {"\x89PNG\r\n\x1a\n", "picture"}, "jpeg": {"\xff\xd8\xff\xe0", "picture"}, "bmp": {"BM\x00\x00\x00", "picture"}, "mp4": {"\x00\x00\x00\x18ftypmp42", "film"},
+		"png": {"\x89PNG\r\n\x1a\n", "picture"}, "jpeg": {"\xff\xd8\xff\xe0", "picture"}, "bmp": {"BM\x00\x00\x00", "picture"}, "webp": {"RIFF\x24\x00\x00\x00WEBPVP8 ", "picture"}, "wave": {"RIFF\x24\x00\x00\x00WAVEfmt ", "sound"}, "mp3": {"ID3\x03\x00\x00", "sound"},
+		"mp4": {"\x00\x00\x00\x18ftypmp42", "film"},
 		"elf": {"\x7fELF", "program"}, "exe": {"MZ\x90\x00", "program"}, "sqlite": {"SQLite format 3\x00", "database"}, "doc": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old office"},
 		"noise": {strings.Repeat("\x00\x01\x02\x03\xff\xfe", 500), "binary"}, "empty": {"", "empty"}, "blank": {" \n\t ", "empty"}, "no words": {"<html><script>x</script>", "scripts"},
 		"pdf of nothing": {"%PDF-1.7\n", "damaged"}, "pdf cut": {"%PDF-1.7\nxref", "damaged"},

@@ -27,9 +27,9 @@ var marks = []mark{
 	{0, "\x1f\x8b", "gzip"}, {0, "BZh", "bzip2"}, {0, "\xfd7zXZ\x00", "xz"}, {0, "7z\xbc\xaf\x27\x1c", "7z"}, {0, "Rar!\x1a\x07", "rar"},
 	{0, "\x28\xb5\x2f\xfd", "zstd"}, {257, "ustar", "tar"}, {0, "\x04\x22\x4d\x18", "lz4"}, {0, "!<arch>\n", "ar"}, {0, "MSCF", "cab"},
 	{0, "\x89PNG\r\n\x1a\n", picture}, {0, "\xff\xd8\xff", picture}, {0, "GIF87a", picture}, {0, "GIF89a", picture}, {8, "WEBP", picture},
-	{0, "BM", ""}, {0, "II*\x00", picture}, {0, "MM\x00*", picture}, {0, "\x00\x00\x01\x00", picture}, {4, "ftypavif", picture}, {4, "ftypheic", picture},
+	{0, "BM", picture}, {0, "II*\x00", picture}, {0, "MM\x00*", picture}, {0, "\x00\x00\x01\x00", picture}, {4, "ftypavif", picture}, {4, "ftypheic", picture},
 	{4, "ftyp", sound}, {0, "\x1aE\xdf\xa3", sound}, {0, "OggS", sound}, {0, "ID3", sound}, {0, "fLaC", sound}, {8, "WAVE", sound}, {8, "AVI ", sound},
-	{0, "\x7fELF", program}, {0, "MZ", ""}, {0, "\xfe\xed\xfa", program}, {0, "\xcf\xfa\xed\xfe", program}, {0, "\xca\xfe\xba\xbe", program}, {0, "\x00asm", program},
+	{0, "\x7fELF", program}, {0, "MZ", program}, {0, "\xfe\xed\xfa", program}, {0, "\xcf\xfa\xed\xfe", program}, {0, "\xca\xfe\xba\xbe", program}, {0, "\x00asm", program},
 	{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "This is an old office document (or another Microsoft compound file), which cannot be read here. Save it as PDF or text."},
 	{0, "SQLite format 3\x00", "This is a database, not text."}, {0, "wOFF", "This is a font, not text."}, {0, "wOF2", "This is a font, not text."},
 	{0, "{\\rtf", "This is a rich text document, which cannot be read here. Save it as PDF or text."},
@@ -41,14 +41,14 @@ func sniff(data []byte) (Kind, string) {
 		if len(data) < m.at || !bytes.HasPrefix(data[m.at:], []byte(m.bytes)) {
 			continue
 		}
-		switch m.bytes {
-		case "PK\x03\x04", "PK\x05\x06":
+		if strings.HasPrefix(m.bytes, "PK") {
 			return "", zip(data)
-		case "BM", "MZ": // two letters that a text may begin with
-			if !bytes.Contains(data[:min(len(data), 64)], []byte{0}) {
-				continue
-			}
-			return "", map[string]string{"BM": picture, "MZ": program}[m.bytes]
+		}
+		// A text may begin with a mark that is all letters: "BMW makes cars", "ID3 is", "The new WAVE". What the mark is for has zeros
+		// in its head, and a text has none.
+		const front = 512
+		if lettered(m.bytes) && !bytes.Contains(data[:min(len(data), front)], []byte{0}) {
+			continue
 		}
 		if strings.Contains(m.say, " ") {
 			return "", m.say
@@ -60,6 +60,13 @@ func sniff(data []byte) (Kind, string) {
 		return PDF, ""
 	}
 	return "", ""
+}
+
+// lettered reports whether a mark could be words.
+func lettered(mark string) bool {
+	return strings.IndexFunc(mark, func(r rune) bool {
+		return r != ' ' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	}) < 0
 }
 
 // zip names what is in many zip files.
