@@ -52,7 +52,8 @@ func readResult(d Deps) tool.Tool {
 			out := tool.Out{Label: &tool.Label{Source: c.Source}, Origin: c.Origin}
 			const room = 100 // characters, for the first line
 			size := max(limitOf(in)-room, 200)
-			page := max(a.Page, 1)
+			const mostPages = 1 << 16 // no text has so many, and no offset overflows before them
+			page := min(max(a.Page, 1), mostPages)
 			from := (page - 1) * size
 			text, total, err := d.Spill(ctx, in.Actor.Owner, id, from, size)
 			if jackline.KindOf(err) == jackline.NotFound && err != nil {

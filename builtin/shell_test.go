@@ -4,6 +4,7 @@ package builtin
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,7 @@ func TestLongOutputIsReadOnInPages(t *testing.T) {
 		t.Errorf("%d characters", all.Len())
 	}
 	w.fails(t, "read_result", m{"call": r.ID, "page": 99}, "only 10 pages")
+	w.fails(t, "read_result", m{"call": r.ID, "page": math.MaxInt}, "only 10 pages")
 	w.fails(t, "read_result", m{"call": "c_none"}, "copy the id")
 	// Our own words stay our own.
 	own := w.ok(t, "calculator", m{"expression": "1+1"})
