@@ -21,6 +21,17 @@ const (
 	atDuck   = "https://html.duckduckgo.com"
 )
 
+// The variables of the environment that set a service up.
+const (
+	envBrave   = "JACKLINE_BRAVE_API_KEY"
+	envTavily  = "JACKLINE_TAVILY_API_KEY"
+	envSerper  = "JACKLINE_SERPER_API_KEY"
+	envSearXNG = "JACKLINE_SEARXNG_URL"
+
+	// SearchKeys names them for a sentence: one of them makes the search reliable.
+	SearchKeys = envBrave + ", " + envTavily + ", " + envSerper + " or " + envSearXNG
+)
+
 const duckName = "DuckDuckGo"
 
 // Searches names the search services that can be asked, in the order in which they are: the last needs no key, and is asked where
@@ -40,9 +51,9 @@ func (d Deps) providers() []provider {
 		name, env, origin string
 		find              func(Deps, context.Context, question, want) ([]hit, error)
 	}{
-		{"Brave Search", "JACKLINE_BRAVE_API_KEY", atBrave, brave},
-		{"Tavily", "JACKLINE_TAVILY_API_KEY", atTavily, tavily},
-		{"Serper", "JACKLINE_SERPER_API_KEY", atSerper, serper},
+		{"Brave Search", envBrave, atBrave, brave},
+		{"Tavily", envTavily, atTavily, tavily},
+		{"Serper", envSerper, atSerper, serper},
 	} {
 		key := strings.TrimSpace(d.env(k.env))
 		if key == "" {
@@ -53,9 +64,9 @@ func (d Deps) providers() []provider {
 			return k.find(d, ctx, question{service: k.name, url: at, header: map[string]string{"": key}, key: k.env}, w)
 		}})
 	}
-	if at := strings.TrimRight(strings.TrimSpace(d.env("JACKLINE_SEARXNG_URL")), "/"); at != "" && touch(at).Refused != "" {
+	if at := strings.TrimRight(strings.TrimSpace(d.env(envSearXNG)), "/"); at != "" && touch(at).Refused != "" {
 		all = append(all, provider{name: "SearXNG", find: func(context.Context, want) ([]hit, error) {
-			return nil, jackline.E("web.searxng", jackline.Invalid, nil, "JACKLINE_SEARXNG_URL holds no web address: write it as http://127.0.0.1:8888.")
+			return nil, jackline.E("web.searxng", jackline.Invalid, nil, envSearXNG+" holds no web address: write it as http://127.0.0.1:8888.")
 		}})
 	} else if at != "" {
 		all = append(all, provider{"SearXNG", at, func(ctx context.Context, w want) ([]hit, error) { return d.searxng(ctx, at, w) }})
@@ -165,7 +176,7 @@ func (d Deps) searxng(ctx context.Context, at string, w want) ([]hit, error) {
 		}
 		Unresponsive [][]string `json:"unresponsive_engines"`
 	}
-	const service = "SearXNG (JACKLINE_SEARXNG_URL)"
+	const service = "SearXNG (" + envSearXNG + ")"
 	if err := d.answered(ctx, question{service: service, url: at + "/search?" + v.Encode()}, &r); err != nil {
 		return nil, jackline.E("web.searxng", jackline.KindOf(err), err, "%s Its settings must allow the format json.", jackline.Say(err))
 	}

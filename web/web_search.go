@@ -113,8 +113,7 @@ type provider struct {
 }
 
 // keysHelp is what to do where no provider answered.
-const keysHelp = "For a reliable search set one of JACKLINE_BRAVE_API_KEY, JACKLINE_TAVILY_API_KEY, JACKLINE_SERPER_API_KEY or JACKLINE_SEARXNG_URL " +
-	"and start Jackline again."
+const keysHelp = "For a reliable search set one of " + SearchKeys + " and start Jackline again."
 
 // search asks one provider after the other until one answers. That there are no results is an answer.
 func (d Deps) search(ctx context.Context, w want, limit int) (tool.Out, error) {

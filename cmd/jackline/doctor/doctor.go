@@ -257,13 +257,13 @@ func Fallback(n int, unfit []string) []jackline.Check {
 	return []jackline.Check{k}
 }
 
-// Search reports the services that searches go to, the last of which needs no key.
-func Search(services []string) jackline.Check {
+// Search reports the services that searches go to, the last of which needs no key. keys names what sets up a better one.
+func Search(services []string, keys string) jackline.Check {
 	k := jackline.Check{ID: "search", Title: "Web search", State: jackline.CheckOK, Text: strings.Join(services, ", then ") + "."}
 	if len(services) < 2 {
 		k.State = jackline.CheckWarn
 		k.Text = strings.Join(services, "") + " alone, which needs no key and often answers with a check for robots."
-		k.Fix = "Set one of JACKLINE_BRAVE_API_KEY, JACKLINE_TAVILY_API_KEY, JACKLINE_SERPER_API_KEY or JACKLINE_SEARXNG_URL."
+		k.Fix = "Set one of " + keys + "."
 	}
 	return k
 }
