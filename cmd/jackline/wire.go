@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -236,13 +235,6 @@ func (a *app) vet(ctx context.Context, dir string) (string, error) {
 				return "", jackline.E("vet", jackline.Invalid, err, "The default workspace %s cannot be made. Name another with -C or permissions.workspaceRoot.", dir)
 			}
 		}
-	}
-	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", jackline.E("vet", jackline.Invalid, err, "There is no home folder; name the workspace by its whole path.")
-		}
-		dir = filepath.Join(home, rest)
 	}
 	return workspace.Vet(dir, a.places())
 }
