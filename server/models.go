@@ -71,8 +71,6 @@ func (s *Server) addEngine(ctx context.Context, in *addEngineIn) (*body[model.En
 	if err := s.administers(); err != nil {
 		return nil, err
 	}
-	s.settings.Lock()
-	defer s.settings.Unlock()
 	return bodyOf(s.c.Models.Add(ctx, in.Body))
 }
 
@@ -84,8 +82,6 @@ func (s *Server) dropEngine(ctx context.Context, in *engineIn) (*nothing, error)
 	if err := s.administers(); err != nil {
 		return nil, err
 	}
-	s.settings.Lock()
-	defer s.settings.Unlock()
 	return nothingBut(s.c.Models.Drop(ctx, in.ID))
 }
 

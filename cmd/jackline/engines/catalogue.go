@@ -154,6 +154,8 @@ func (e *Engines) Add(ctx context.Context, a model.Address) (model.Engine, error
 	if _, err := e.adapter(pick{source: s, card: model.Card{ID: "any"}}, e.plan(pick{source: s}), false); err != nil {
 		return model.Engine{}, err // an address or an API that nobody could use
 	}
+	e.keeping.Lock()
+	defer e.keeping.Unlock()
 	before, err := e.added(ctx)
 	if err != nil {
 		return model.Engine{}, err
@@ -187,6 +189,8 @@ func (e *Engines) Add(ctx context.Context, a model.Address) (model.Engine, error
 // Drop forgets an engine that a person added.
 func (e *Engines) Drop(ctx context.Context, id string) error {
 	const op = "engines.Drop"
+	e.keeping.Lock()
+	defer e.keeping.Unlock()
 	before, err := e.added(ctx)
 	if err != nil {
 		return err

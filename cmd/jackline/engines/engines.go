@@ -78,6 +78,8 @@ type Engines struct {
 	o     Options
 	known detect.Memory
 
+	keeping sync.Mutex // one change of the added engines at a time; taken before mu, and never held while an engine is asked
+
 	mu      sync.Mutex
 	made    map[mark]turn.Models
 	last    *look             // nil before the first

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,14 +29,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A shelf keeps settings in memory.
 type shelf struct {
-	mu  sync.Mutex
-	all map[string]json.RawMessage
+	mu     sync.Mutex
+	all    map[string]json.RawMessage
+	yields int // how often others have their turn between reading and writing
 }
 
 func (s *shelf) Setting(_ context.Context, _ jackline.Owner, name string) (json.RawMessage, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all[name], nil
+	value := s.all[name]
+	s.mu.Unlock()
+	for range s.yields {
+		runtime.Gosched()
+	}
+	return value, nil
 }
 
 func (s *shelf) PutSetting(_ context.Context, _ jackline.Owner, name string, v json.RawMessage) error {
@@ -291,6 +297,33 @@ func TestSlowEnginesHoldUpNobody(t *testing.T) {
 	c, err = e.Catalogue(t.Context(), false)
 	if err != nil || len(c.Engines) != 3 || c.Engines[2].ID != "added-3" || c.Engines[2].Name != "mine" {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Engines that are added at once are all kept, each under an id of its own.
+func TestAddedAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 8
+	e := at(t, Options{Store: &shelf{yields: 1000}}, nil)
+	var adding sync.WaitGroup
+	for i := range many {
+		adding.Go(func() {
+			if _, err := e.Add(t.Context(), model.Address{BaseURL: fmt.Sprintf("http://127.0.0.1:1/%d", i), API: "openai"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	adding.Wait()
+	k, err := e.added(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, x := range k.Engines {
+		ids[x.ID] = true
+	}
+	if len(k.Engines) != many || len(ids) != many {
+		t.Errorf("%d engines, %d ids, want %d", len(k.Engines), len(ids), many)
 	}
 }
 
