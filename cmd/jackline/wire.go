@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,7 +208,7 @@ func (a *app) place(dir string) (*place, error) {
 		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
-	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: os.Environ(), Result: a.result, Spill: a.db.ReadSpill},
+	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: inherited(os.Environ(), a.conf.Text("model.apiKeyEnv")), Result: a.result, Spill: a.db.ReadSpill},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
@@ -214,6 +216,15 @@ func (a *app) place(dir string) (*place, error) {
 	p := &place{root: root, set: set}
 	a.roots[dir] = p
 	return p, nil
+}
+
+// inherited is the environment without the variable that holds the engine's key. Package job tells others that
+// hold secrets by their names; this one has any name that its owner liked.
+func inherited(environ []string, keyEnv string) []string {
+	return slices.DeleteFunc(environ, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return keyEnv != "" && strings.EqualFold(name, keyEnv)
+	})
 }
 
 // places are the folders that no workspace may be or hold.

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+// The variable of the engine's key has any name, and does not reach commands.
+func TestInherited(t *testing.T) {
+	for keyEnv, want := range map[string][]string{
+		"MYLLM": {"PATH=/bin", "MYLLMS=b", "X"}, "myllm": {"PATH=/bin", "MYLLMS=b", "X"}, "": {"PATH=/bin", "MYLLM=a=b", "MYLLMS=b", "X"},
+	} {
+		if got := inherited([]string{"PATH=/bin", "MYLLM=a=b", "MYLLMS=b", "X"}, keyEnv); !slices.Equal(got, want) {
+			t.Errorf("without %q: %q, want %q", keyEnv, got, want)
+		}
+	}
+}
