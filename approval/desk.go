@@ -10,7 +10,7 @@
 // Each row carries a keyed hash over all that was asked: owner, session, turn, call, tool and its definition,
 // arguments, folder, touches, labels, mode, expiry, and whether it was answered with a yes. [Desk.Holds] makes the
 // hash anew, once from the row and once from what is about to run, so that neither a changed row nor a changed call
-// passes. A later issue adds the identity and digest of the files that a call names, and the grants of the sandbox.
+// passes. Later come the identity and digest of the files that a call names, and the grants of the sandbox.
 //
 // # Scopes
 //

@@ -8,7 +8,7 @@
 //	refused touches → command text → control plane → disabled tools → toggles → guide → plan →
 //	mode table, no sandbox, ask-first → the owner's rules
 //
-// Everything up to plan is hard: no rule, grant or person lifts it, and no card is made. A later issue puts the
+// Everything up to plan is hard: no rule, grant or person lifts it, and no card is made. Later come the
 // deny list of commands at command text, the level of the sandbox at no sandbox, and the taint gate behind the
 // rules, where a rule lifts it only if a person wrote that it may.
 //
