@@ -6,7 +6,7 @@ import { plain } from './reveal'
 import { t } from './strings'
 import type { Engine, Catalogue, Pull } from './types'
 
-/** What the dialog for an engine begins with; id is the engine that is given a key. */
+/** What the dialog for an engine begins with. */
 export interface Adding {
   base_url: string
   api: string
