@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/turn"
 )
 
@@ -117,6 +119,23 @@ func TestAttachedImages(t *testing.T) {
 	b.turn(t, "What is this?", nil)
 	if got := b.sent(t, 1); strings.Contains(got, "PIXELS") || !strings.Contains(got, "cat.png (image/png). You cannot see pictures") {
 		t.Errorf("to a model that sees nothing:\n%s", got)
+	}
+}
+
+// TestAttachedImageAndAnotherModel: a model that takes the place of one that sees, and sees nothing itself, is sent no pictures and told so.
+func TestAttachedImageAndAnotherModel(t *testing.T) {
+	for _, sees := range []bool{false, true} {
+		b := newBench(t, options{}, "=== *\nNobody asks.\n")
+		b.attach(t, "cat.png", "image/png", "PIXELS", "")
+		m := &shifting{fails: true, info: [2]model.Info{{Name: "one", Window: 8192, Native: true, Vision: true}, {Name: "two", Window: 8192, Native: true, Vision: sees}}}
+		b.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) { return turn.Models{Main: m, Raw: m}, nil }
+		b.turn(t, "What is this?", nil)
+		for n, want := range []bool{true, sees} {
+			got := m.asked[n].Messages[0]
+			if (len(got.Images) == 1) != want || strings.Contains(got.Text, "cannot be shown") == want {
+				t.Errorf("sees %v: request %d has %d pictures: %s", sees, n+1, len(got.Images), got.Text)
+			}
+		}
 	}
 }
 

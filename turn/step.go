@@ -83,6 +83,10 @@ func (r *run) askOther(ctx context.Context, other *model.Instead, last bool) (*r
 	}
 	r.offered, r.known = nil, nil
 	r.offer()
+	r.images = nil // it may see none, or some that the first did not
+	if err := r.see(ctx, r.items); err != nil {
+		return nil, err
+	}
 	r.written, r.rendered, r.results = nil, 0, 0
 	return r.ask(ctx, last)
 }
