@@ -153,6 +153,14 @@ func TestFeeds(t *testing.T) {
 	if err != nil || strings.Count(d.Text, "\n") != maxItems-1 || !strings.Contains(d.Notice, "first 100 entries") {
 		t.Errorf("%q %v", d.Notice, err)
 	}
+	for in, want := range map[string]string{
+		"<rss><channel><item><title>a<b>c</b>d</title><description>e<i/>f</description></item></channel></rss>": "- acd\n  ef",
+		"<rss><channel><item><title>whole</title></item><item><title>broken o":                                  "- whole\n- broken o",
+	} {
+		if d, err := Read(t.Context(), []byte(in), Options{}); err != nil || d.Text != want {
+			t.Errorf("%s: %q %v", in, d.Text, err)
+		}
+	}
 	if _, err := Read(t.Context(), []byte("<rss></rss>"), Options{}); !strings.Contains(jackline.Say(err), "no entries") {
 		t.Errorf("%v", err)
 	}

@@ -49,7 +49,13 @@ func readFeed(doc *Document, text string, from *url.URL) {
 	var all []entry
 	var now *entry
 	var field *string
-	skip := 0 // depth inside an element that is copied as text
+	var said []byte // of the field, so far: a text may come in a hundred thousand pieces
+	skip := 0       // depth inside an element that is copied as text
+	end := func() {
+		if field != nil {
+			*field, said, field = string(said), said[:0], nil
+		}
+	}
 	for {
 		t, err := d.Token()
 		if err != nil {
@@ -77,13 +83,13 @@ func readFeed(doc *Document, text string, from *url.URL) {
 			case skip > 0:
 				skip--
 			case field != nil:
-				field = nil
+				end()
 			case t.Name.Local == "item" || t.Name.Local == "entry":
 				now = nil
 			}
 		case xml.CharData:
-			if field != nil && len(*field) < maxField {
-				*field += string(t)
+			if field != nil && len(said) < maxField {
+				said = append(said, t...)
 			}
 		}
 		if len(all) > maxItems {
@@ -91,6 +97,7 @@ func readFeed(doc *Document, text string, from *url.URL) {
 			break
 		}
 	}
+	end()
 	doc.Date = day(strings.TrimSpace(doc.Date))
 	var b strings.Builder
 	for _, e := range all[:min(len(all), maxItems)] {
