@@ -139,6 +139,8 @@ func hostPort(u *url.URL) string {
 
 // plain makes one line of text that somebody else wrote: without tags, entities, control and direction characters.
 func plain(s string, most int) string {
+	const room = 8 << 10 // bytes that are looked at: a line with all its tags is shorter, and each < is looked at to the end
+	s = s[:min(len(s), room)]
 	var b strings.Builder
 	for s != "" {
 		k := strings.IndexByte(s, '<')

@@ -99,7 +99,7 @@ func TestWeatherFailures(t *testing.T) {
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{degrees(-0.2), "0 °C (32 °F)"}, {degrees(21.5), "22 °C (71 °F)"}, {compass(0), "north"}, {compass(359), "north"}, {compass(-90), "west"}, {compass(1e300), "changing sides"},
-		{sky(nil), "sky unknown"}, {plain("a <b>b</b> &lt;c&gt; 1 < 2\x00\u202e", 40), "a b <c> 1 < 2"}, {plain("<script", 9), "<script"},
+		{sky(nil), "sky unknown"}, {plain("a <b>b</b> &lt;c&gt; 1 < 2\x00\u202e", 40), "a b <c> 1 < 2"}, {plain("<script", 9), "<script"}, {plain(strings.Repeat("<", 2<<20), 3), "<<…"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
