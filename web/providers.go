@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,11 @@ const (
 	// SearchKeys names them for a sentence: one of them makes the search reliable.
 	SearchKeys = envBrave + ", " + envTavily + ", " + envSerper + " or " + envSearXNG
 )
+
+// IsSearchKey reports whether a variable of the environment sets a search service up, and may so hold a secret.
+func IsSearchKey(name string) bool {
+	return slices.Contains([]string{envBrave, envTavily, envSerper, envSearXNG}, strings.ToUpper(name))
+}
 
 const duckName = "DuckDuckGo"
 

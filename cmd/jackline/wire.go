@@ -218,12 +218,13 @@ func (a *app) place(dir string) (*place, error) {
 	return p, nil
 }
 
-// inherited is the environment without the variable that holds the engine's key. Package job tells others that
-// hold secrets by their names; this one has any name that its owner liked.
+// inherited is the environment without the variable that holds the engine's key, and without those that set up a search: the
+// address of one may hold a password. Package job tells others that hold secrets by their names; the engine's has any name that
+// its owner liked.
 func inherited(environ []string, keyEnv string) []string {
 	return slices.DeleteFunc(environ, func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return keyEnv != "" && strings.EqualFold(name, keyEnv)
+		return keyEnv != "" && strings.EqualFold(name, keyEnv) || web.IsSearchKey(name)
 	})
 }
 
