@@ -17,7 +17,7 @@ LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 export GO
 
-.PHONY: help run build install uninstall test test-go test-ui test-browser test-oracle check ci fmt vet arch lint vuln fuzz bench performance cross \
+.PHONY: help run build install uninstall test test-go test-ui test-browser test-oracle test-model check ci fmt vet arch lint vuln fuzz bench performance cross \
 	generate generated ui ui-current clean
 
 help: ## list what make can do
@@ -59,6 +59,10 @@ test-browser: ## only the tests in a real browser
 test-oracle: ## the official client libraries against the servers of our tests
 	@scripts/need go
 	@cd oracle && $(GO) vet ./... && $(GO) test ./...
+
+# Not part of test: the first time it fetches 175 MB and builds two engines.
+test-model: ## real engines with a small real model, set up in .cache/model
+	@scripts/test-model
 
 check: fmt vet arch generated ui-current lint cross test-go test-oracle ## what a change must pass before it is reviewed
 	@echo 'check passed'
