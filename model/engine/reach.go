@@ -127,10 +127,18 @@ func (c *Client) send(ctx context.Context, method, path string, body [][]byte) (
 	return resp, nil
 }
 
+// joinBelow is the size below which a body is sent in one piece: a server that answers at its first bytes and hangs up is then
+// heard, where the next piece would only find the connection broken.
+const joinBelow = 64 << 10
+
 // parts reads one part after the other.
 func parts(body [][]byte) io.Reader {
-	if len(body) == 1 {
-		return bytes.NewReader(body[0])
+	size := 0
+	for _, part := range body {
+		size += len(part)
+	}
+	if len(body) == 1 || size < joinBelow {
+		return bytes.NewReader(bytes.Join(body, nil))
 	}
 	readers := make([]io.Reader, len(body))
 	for i, part := range body {
