@@ -31,7 +31,7 @@ type Events struct {
 	kind string
 	held []byte // lines of one value that is written over several, so far
 	line []byte // a line that is longer than the reader's buffer
-	over bool   // the marker [DONE] was read, which some proxies put behind every stream
+	over bool   // the marker [DONE] was read
 	open bool   // something was read
 }
 
@@ -65,6 +65,9 @@ func (e *Events) Next() (Event, error) {
 		}
 	}
 }
+
+// Marked reports whether the marker [DONE] was read, with which most servers end a stream.
+func (e *Events) Marked() bool { return e.over }
 
 // begin looks at the first byte that is not blank: it tells streams, JSON and pages apart.
 func (e *Events) begin() error {

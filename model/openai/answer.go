@@ -47,20 +47,20 @@ func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer
 }
 
 // take reads one event.
-func (a *answer) take(ev event) error {
+func (a *answer) take(ev engine.Event) error {
 	if a.first == nil {
-		a.first = slices.Clone(ev.data[:min(len(ev.data), engine.MaxExcerpt)])
+		a.first = slices.Clone(ev.Data[:min(len(ev.Data), engine.MaxExcerpt)])
 	}
 	var p packet
 	var mismatch *json.UnmarshalTypeError
 	// A field that has another type than expected is left out; the others are read all the same.
-	if err := json.Unmarshal(ev.data, &p); err != nil && !errors.As(err, &mismatch) {
-		if len(ev.data) > 0 && ev.data[0] != '{' {
+	if err := json.Unmarshal(ev.Data, &p); err != nil && !errors.As(err, &mismatch) {
+		if len(ev.Data) > 0 && ev.Data[0] != '{' {
 			return nil // "ping" and the like
 		}
-		return fmt.Errorf("%w: %w", errNoStream, err)
+		return fmt.Errorf("%w: %w", engine.ErrNoStream, err)
 	}
-	if body := p.fails(ev.kind, ev.data); body != nil {
+	if body := p.fails(ev.Kind, ev.Data); body != nil {
 		return &brokenOff{body: slices.Clone(body[:min(len(body), engine.MaxRefusal)])}
 	}
 	a.usage = p.count(a.usage)

@@ -39,7 +39,7 @@ type exchange struct {
 	tools bool   // it offers tools
 
 	reply  *engine.Reply
-	events *events
+	events *engine.Events
 	answer *answer
 }
 
@@ -50,9 +50,9 @@ func (m *Model) attempt(ctx context.Context, r model.Request, yield func(model.C
 		if !reply.OK() {
 			return x.refused(reply.Refusal())
 		}
-		x.reply, x.events, x.answer = reply, newEvents(reply), m.newAnswer(r, yield)
+		x.reply, x.events, x.answer = reply, engine.NewEvents(reply), m.newAnswer(r, yield)
 		t := x.ended(x.read())
-		if t == nil && x.events.done {
+		if t == nil && x.events.Marked() {
 			reply.Drain()
 		}
 		return t
@@ -61,14 +61,11 @@ func (m *Model) attempt(ctx context.Context, r model.Request, yield func(model.C
 
 // read turns the body into chunks until something ends it.
 func (x *exchange) read() error {
-	if err := x.events.begin(); err != nil {
-		return err
-	}
 	for {
 		if err := x.reply.Left(); err != nil {
 			return err // what is in the buffer is not wanted any more
 		}
-		ev, err := x.events.next()
+		ev, err := x.events.Next()
 		if err != nil {
 			return err
 		}
@@ -98,15 +95,15 @@ func (x *exchange) ended(err error) *engine.Trouble {
 		return x.refused(engine.Refusal{Body: off.body})
 	case errors.Is(err, engine.ErrTooMuch):
 		return x.reply.Cut(err)
-	case errors.Is(err, errNoStream):
+	case errors.Is(err, engine.ErrNoStream):
 		return x.unreadable(err)
-	case !a.heard && atEnd && !x.events.done:
+	case !a.heard && atEnd && !x.events.Marked():
 		return &engine.Trouble{Err: m.client.Strange(opStream, a.first)}
 	case filtered(a.finish) && !a.spoken && a.calls.began == 0:
 		return &engine.Trouble{Err: jackline.E(opStream, jackline.Forbidden, errFiltered,
 			"The content filter of %s withheld the answer. Ask in other words.", m.client.Address())}
 	}
-	if f, ok := reason(a.finish); ok && (a.finish != "" || x.events.done || a.whole && atEnd) {
+	if f, ok := reason(a.finish); ok && (a.finish != "" || x.events.Marked() || a.whole && atEnd) {
 		return x.finished(f)
 	}
 	return x.reply.Cut(err)
@@ -131,7 +128,7 @@ func (x *exchange) unreadable(cause error) *engine.Trouble {
 	}
 	begin := x.answer.first
 	if begin == nil {
-		begin = x.events.ahead(engine.MaxExcerpt)
+		begin = x.events.Ahead(engine.MaxExcerpt)
 	}
 	return &engine.Trouble{Err: x.m.client.Strange(opStream, begin)}
 }
