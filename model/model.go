@@ -127,6 +127,14 @@ type Call struct {
 	Cut bool
 }
 
+// Arguments is Args, or an empty object where there are none.
+func (c Call) Arguments() json.RawMessage {
+	if len(c.Args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return c.Args
+}
+
 // A Tool is what a model is told about one tool.
 type Tool struct {
 	Name    string
@@ -136,6 +144,14 @@ type Tool struct {
 
 	// Aliases are other names under which models ask for it.
 	Aliases []string
+}
+
+// Description joins the two sentences about the tool, for engines that take one text.
+func (t Tool) Description() string {
+	if t.Summary == "" || t.Use == "" {
+		return t.Summary + t.Use
+	}
+	return t.Summary + " " + t.Use
 }
 
 // A Chunk is one piece of a model's answer. Exactly one of its fields is set, except that Finish

@@ -29,12 +29,11 @@ func (e *brokenOff) Error() string { return "an error within the stream" }
 
 // An answer turns the events of one response into chunks.
 type answer struct {
-	yield    func(model.Chunk) bool
-	readArgs func(string) (json.RawMessage, bool, bool)
-	names    engine.Names
+	yield func(model.Chunk) bool
+	names engine.Names
 
 	blocks []*open         // in the order in which they began
-	ids    map[string]bool // of calls handed out
+	called engine.Calls    // handed out
 	calls  int             // begun
 	given  int             // handed out
 	size   int             // bytes of text, reasoning and arguments so far
@@ -62,7 +61,7 @@ type open struct {
 }
 
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, readArgs: m.readArgs, names: namesOf(r.Tools), ids: map[string]bool{}}
+	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, names: namesOf(r.Tools)}
 }
 
 // take reads one event.
@@ -268,25 +267,12 @@ func (a *answer) give(b *open) error {
 	if text == "" && string(b.Input) != "null" {
 		text = string(b.Input)
 	}
-	c := model.Call{ID: b.ID, Name: name, Args: json.RawMessage(`{}`)}
-	if text != "" {
-		canonical, cut, ok := a.readArgs(text)
-		if !ok {
-			a.garbled = true
-			return nil
-		}
-		c.Args, c.Cut = canonical, cut
-	}
-	if name == "" {
+	id, args, cut, ok := a.called.Take(b.ID, name, text)
+	if !ok {
 		a.garbled = true
 		return nil
 	}
-	if a.ids[c.ID] {
-		c.ID = "" // an ID that is there twice names nothing
-	}
-	if c.ID != "" {
-		a.ids[c.ID] = true
-	}
+	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	a.given++
 	if !a.yield(model.Chunk{Call: &c}) {
 		return engine.ErrGone

@@ -19,13 +19,6 @@ const (
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-func orEmpty(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	return args
-}
-
 func (w *writer) messages(all []model.Message) {
 	for i, msg := range all {
 		switch {
@@ -185,7 +178,7 @@ func (w *writer) call(at, i int, c model.Call) {
 	w.raw(`,"name":`)
 	w.text(w.names.Sent(c.Name))
 	w.raw(`,"input":`)
-	w.b = append(w.b, orEmpty(c.Args)...)
+	w.b = append(w.b, c.Arguments()...)
 	w.done()
 	w.open = append(w.open, openCall{given: c.ID, sent: id, name: c.Name})
 }

@@ -47,3 +47,33 @@ func depth(v any) int {
 	}
 	return deepest + 1
 }
+
+// Calls are the calls of one answer, as they are handed out. Read is needed.
+type Calls struct {
+	// Read reads the arguments of a call as Options.ReadArgs of the adapters does.
+	Read func(text string) (canonical json.RawMessage, cut bool, ok bool)
+
+	ids map[string]bool
+}
+
+// Take settles what is handed out of a call: its ID, "" if an earlier call had the same, which then names nothing; and its
+// arguments as one JSON object, which is empty where there are none. ok is false for a call without a name and for arguments
+// that cannot be read.
+func (c *Calls) Take(id, name, text string) (given string, args json.RawMessage, cut, ok bool) {
+	args = json.RawMessage(`{}`)
+	if text = strings.TrimSpace(text); text != "" && text != "null" {
+		if args, cut, ok = c.Read(text); !ok {
+			return "", nil, false, false
+		}
+	}
+	switch {
+	case name == "":
+		return "", nil, false, false
+	case id == "" || c.ids[id]:
+		return "", args, cut, true
+	case c.ids == nil:
+		c.ids = map[string]bool{}
+	}
+	c.ids[id] = true
+	return id, args, cut, true
+}

@@ -13,14 +13,6 @@ func Base64(b []byte, prefix string, data []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(b, data), '"')
 }
 
-// Describe joins the two sentences that a model is told about a tool.
-func Describe(summary, use string) string {
-	if summary == "" || use == "" {
-		return summary + use
-	}
-	return summary + " " + use
-}
-
 // ObjectSchema is a tool's schema without blanks, as hosted APIs take one: an object at the top that says so, without a choice
 // between schemas beside it. What is no JSON object becomes a schema that takes anything. A choice at the top is dropped:
 // the schema is wider without it, and arguments are checked before a call runs in any case.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
@@ -66,7 +65,7 @@ type body struct {
 func (m *Model) begin(r model.Request) *model.Draft[body] {
 	d := m.drafts.Begin(r, 0)
 	w := &d.State
-	w.native, w.chars = m.info.Native, m.headSize(r)
+	w.native, w.chars = m.info.Native, m.frame().Head(r)
 	w.b = make([]byte, 0, w.chars+4096)
 	w.raw(`{"model":`)
 	w.text(m.info.Name)
@@ -102,7 +101,7 @@ func (m *Model) goOn(d *model.Draft[body], r model.Request) {
 			w.pictures(msg.Images)
 			w.raw(`}`)
 		}
-		w.chars += m.messageSize(msg)
+		w.chars += m.frame().Messages(msg)
 		w.images += len(msg.Images)
 		d.Wrote(msg)
 	}
@@ -143,17 +142,10 @@ func (w *writer) tool(t model.Tool) {
 	w.raw(`{"type":"function","function":{"name":`)
 	w.text(t.Name)
 	w.raw(`,"description":`)
-	w.text(describe(t))
+	w.text(t.Description())
 	w.raw(`,"parameters":`)
 	w.b = append(w.b, engine.Schema(t.Schema)...)
 	w.raw(`}}`)
-}
-
-func describe(t model.Tool) string {
-	if t.Summary == "" || t.Use == "" {
-		return t.Summary + t.Use
-	}
-	return t.Summary + " " + t.Use
 }
 
 func (w *writer) begin(role, text string) {
@@ -245,6 +237,11 @@ func (m *Model) Size(r model.Request) int {
 	return chars + images*imageSize
 }
 
+// frame counts characters; images are counted apart.
+func (m *Model) frame() model.Measure {
+	return model.Measure{Native: m.info.Native, Call: callFrame, Tool: toolFrame, Schema: engine.Schema}
+}
+
 // measure counts the characters and the images of r.
 func (m *Model) measure(r model.Request) (chars, images int) {
 	from := 0
@@ -253,44 +250,13 @@ func (m *Model) measure(r model.Request) (chars, images int) {
 		chars, images, from = d.State.chars, d.State.images, d.Written()
 		m.drafts.Keep(d)
 	} else {
-		chars = m.headSize(r)
+		chars = m.frame().Head(r)
 	}
 	for _, msg := range r.Messages[from:] {
-		chars += m.messageSize(msg)
+		chars += m.frame().Messages(msg)
 		images += len(msg.Images)
 	}
 	return chars, images
-}
-
-// headSize is the part of the size in front of the messages.
-func (m *Model) headSize(r model.Request) int {
-	n := 0
-	for i, b := range r.System {
-		if i > 0 {
-			n += 2
-		}
-		n += utf8.RuneCountInString(b)
-	}
-	if m.info.Native {
-		for _, t := range r.Tools {
-			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(engine.Schema(t.Schema))
-		}
-	}
-	return n
-}
-
-func (m *Model) messageSize(msg model.Message) int {
-	n := utf8.RuneCountInString(msg.Text)
-	if !m.info.Native {
-		return n
-	}
-	if msg.Role == model.Result {
-		n += utf8.RuneCountInString(msg.Name)
-	}
-	for _, c := range msg.Calls {
-		n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
-	}
-	return n
 }
 
 const (

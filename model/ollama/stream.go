@@ -165,12 +165,11 @@ type message struct {
 
 // An answer turns the lines of one response into chunks.
 type answer struct {
-	yield    func(model.Chunk) bool
-	readArgs func(string) (json.RawMessage, bool, bool)
+	yield func(model.Chunk) bool
 
 	size    int // bytes of text, reasoning and calls so far
 	calls   int // handed out
-	ids     map[string]bool
+	called  engine.Calls
 	garbled bool // a call that could not be read
 	done    bool
 	finish  model.Finish
@@ -180,7 +179,7 @@ type answer struct {
 }
 
 func (m *Model) newAnswer(yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, readArgs: m.readArgs, ids: map[string]bool{}}
+	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}}
 }
 
 // take reads one line.
@@ -290,25 +289,12 @@ func (a *answer) call(id, name string, raw json.RawMessage) error {
 			text = strings.TrimSpace(inner)
 		}
 	}
-	c := model.Call{ID: id, Name: name, Args: json.RawMessage(`{}`)}
-	if text != "" && text != "null" {
-		canonical, cut, ok := a.readArgs(text)
-		if !ok {
-			a.garbled = true
-			return nil
-		}
-		c.Args, c.Cut = canonical, cut
-	}
-	if name == "" {
+	id, args, cut, ok := a.called.Take(id, name, text)
+	if !ok {
 		a.garbled = true
 		return nil
 	}
-	if a.ids[c.ID] {
-		c.ID = "" // an ID that is there twice names nothing
-	}
-	if c.ID != "" {
-		a.ids[c.ID] = true
-	}
+	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	a.calls++
 	if !a.yield(model.Chunk{Preview: name}) || !a.yield(model.Chunk{Call: &c}) {
 		return engine.ErrGone

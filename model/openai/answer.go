@@ -39,7 +39,7 @@ type answer struct {
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
 	a := &answer{yield: yield}
 	a.calls = desk{
-		ids: map[string]bool{}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known}, readArgs: m.readArgs,
+		called: engine.Calls{Read: m.readArgs}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known},
 		preview: func(name string) bool { return yield(model.Chunk{Preview: name}) },
 		yield:   func(c *model.Call) bool { return yield(model.Chunk{Call: c}) },
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -55,16 +54,15 @@ func (n *nesting) write(s string) {
 // A desk puts calls together from fragments, in the order in which they began.
 type desk struct {
 	drafts []*draft
-	began  int             // calls so far
-	given  int             // calls handed out
-	ids    map[string]bool // of calls handed out
-	last   map[int]string  // index to the ID of the call handed out last under it
+	began  int            // calls so far
+	given  int            // calls handed out
+	called engine.Calls   // handed out
+	last   map[int]string // index to the ID of the call handed out last under it
 	known  [][]model.Tool
 
-	readArgs func(string) (json.RawMessage, bool, bool)
-	preview  func(name string) bool
-	yield    func(*model.Call) bool
-	garbled  bool // arguments that could not be read
+	preview func(name string) bool
+	yield   func(*model.Call) bool
+	garbled bool // arguments that could not be read
 }
 
 // add takes the i-th fragment of a delta. It fails with [engine.ErrGone] when the reader has gone, and with errEnough instead of
@@ -190,26 +188,13 @@ func (k *desk) give(d *draft) bool {
 	if name == "" && text == "" {
 		return true // an empty frame, as some servers send with the reason for the end
 	}
-	c := model.Call{ID: d.id, Name: name, Args: json.RawMessage(`{}`)}
-	if text != "" && text != "null" {
-		canonical, cut, ok := k.readArgs(text)
-		if !ok {
-			k.garbled = true
-			return true
-		}
-		c.Args, c.Cut = canonical, cut
-	}
-	if name == "" {
+	id, args, cut, ok := k.called.Take(d.id, name, text)
+	if !ok {
 		k.garbled = true
 		return true
 	}
+	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	k.last[d.index] = d.id
-	if k.ids[c.ID] {
-		c.ID = "" // an ID that is there twice names nothing
-	}
-	if c.ID != "" {
-		k.ids[c.ID] = true
-	}
 	if !d.shown && !k.preview(name) {
 		return false
 	}

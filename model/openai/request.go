@@ -2,12 +2,10 @@ package openai
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
@@ -67,7 +65,7 @@ type body struct {
 func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
 	d := m.drafts.Begin(r, uint32(q))
 	w := &d.State
-	w.native, w.head = m.info.Native, m.headSize(r)
+	w.native, w.head = m.info.Native, m.measure().Head(r)
 	w.b = make([]byte, 0, w.head+4096)
 	w.raw(`{"model":`)
 	w.text(m.info.Name)
@@ -121,7 +119,7 @@ func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []mo
 			flush()
 		}
 		for _, msg := range r.Messages[d.Written() : i+1] {
-			w.chars += m.messageSize(msg)
+			w.chars += m.measure().Messages(msg)
 			d.Wrote(msg)
 		}
 	}
@@ -153,20 +151,13 @@ func (w *writer) comma(i int) {
 func (w *writer) tool(t model.Tool) {
 	w.raw(`{"type":"function","function":{"name":`)
 	w.text(t.Name)
-	if d := describe(t); d != "" {
+	if d := t.Description(); d != "" {
 		w.raw(`,"description":`)
 		w.text(d)
 	}
 	w.raw(`,"parameters":`)
 	w.b = append(w.b, engine.Schema(t.Schema)...)
 	w.raw(`}}`)
-}
-
-func describe(t model.Tool) string {
-	if t.Summary == "" || t.Use == "" {
-		return t.Summary + t.Use
-	}
-	return t.Summary + " " + t.Use
 }
 
 func joinBlocks(blocks []string) string {
@@ -261,17 +252,10 @@ func (w *writer) assistant(at int, msg model.Message) {
 		w.raw(`,"type":"function","function":{"name":`)
 		w.text(engine.FunctionName(c.Name))
 		w.raw(`,"arguments":`)
-		w.text(string(orEmpty(c.Args)))
+		w.text(string(c.Arguments()))
 		w.raw(`}}`)
 	}
 	w.raw(`]}`)
-}
-
-func orEmpty(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	return args
 }
 
 // result writes the result of a call. There is an open one: a result that answers no call would be refused by strict
@@ -310,46 +294,17 @@ func (m *Model) Size(r model.Request) int {
 		n, from = d.State.head+d.State.chars, d.Written()
 		m.drafts.Keep(d)
 	} else {
-		n = m.headSize(r)
+		n = m.measure().Head(r)
 	}
-	for _, msg := range r.Messages[from:] {
-		n += m.messageSize(msg)
-	}
-	return n
+	return n + m.measure().Messages(r.Messages[from:]...)
 }
 
-// headSize is the part of the size in front of the messages.
-func (m *Model) headSize(r model.Request) int {
-	n := 0
-	for i, b := range r.System {
-		if i > 0 {
-			n += 2
-		}
-		n += utf8.RuneCountInString(b)
-	}
-	if m.info.Native {
-		for _, t := range r.Tools {
-			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(describe(t)) + utf8.RuneCount(engine.Schema(t.Schema))
-		}
-	}
-	return n
-}
-
-func (m *Model) messageSize(msg model.Message) int {
-	n := utf8.RuneCountInString(msg.Text)
+func (m *Model) measure() model.Measure {
+	size := model.Measure{Native: m.info.Native, Call: callFrame, Tool: toolFrame, Schema: engine.Schema}
 	if m.info.Vision {
-		n += len(msg.Images) * model.ImageSize
+		size.Image = model.ImageSize
 	}
-	if !m.info.Native {
-		return n
-	}
-	if msg.Role == model.Result {
-		n += utf8.RuneCountInString(msg.Name)
-	}
-	for _, c := range msg.Calls {
-		n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(orEmpty(c.Args))
-	}
-	return n
+	return size
 }
 
 // Models read calls and tools as JSON: these characters stand around each.

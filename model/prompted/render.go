@@ -111,11 +111,7 @@ func message(m model.Message) string {
 
 // block writes a call in the form that is taught.
 func block(c model.Call) string {
-	arguments := string(c.Args)
-	if arguments == "" {
-		arguments = "{}"
-	}
-	return "```tool\n{\"name\": " + args.Compact(c.Name) + ", \"args\": " + arguments + "}\n```"
+	return "```tool\n{\"name\": " + args.Compact(c.Name) + ", \"args\": " + string(c.Arguments()) + "}\n```"
 }
 
 func (o Options) system(r model.Request) string {

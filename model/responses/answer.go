@@ -34,12 +34,11 @@ func (e *brokenOff) Error() string { return "an error within the stream" }
 
 // An answer turns the events of one response into chunks.
 type answer struct {
-	yield    func(model.Chunk) bool
-	readArgs func(string) (json.RawMessage, bool, bool)
-	names    engine.Names
+	yield func(model.Chunk) bool
+	names engine.Names
 
 	items  []*open         // in the order in which they began
-	ids    map[string]bool // of calls handed out
+	called engine.Calls    // handed out
 	calls  int             // begun
 	given  int             // handed out
 	size   int             // bytes of text, reasoning and arguments so far
@@ -72,7 +71,7 @@ type open struct {
 }
 
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, readArgs: m.readArgs, names: namesOf(r.Tools), ids: map[string]bool{}}
+	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, names: namesOf(r.Tools)}
 }
 
 // take reads one event.
@@ -367,25 +366,12 @@ func (a *answer) think(it *open, kind string, part int, thought string) error {
 func (a *answer) give(it *open) error {
 	name := a.names.Ours(strings.TrimSpace(it.Name))
 	text := strings.TrimSpace(cmp.Or(it.Args, it.args.String()))
-	c := model.Call{ID: it.CallID, Name: name, Args: json.RawMessage(`{}`)}
-	if text != "" && text != "null" {
-		canonical, cut, ok := a.readArgs(text)
-		if !ok {
-			a.garbled = true
-			return nil
-		}
-		c.Args, c.Cut = canonical, cut
-	}
-	if name == "" {
+	id, args, cut, ok := a.called.Take(it.CallID, name, text)
+	if !ok {
 		a.garbled = true
 		return nil
 	}
-	if a.ids[c.ID] {
-		c.ID = "" // an ID that is there twice names nothing
-	}
-	if c.ID != "" {
-		a.ids[c.ID] = true
-	}
+	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	if err := a.show(it); err != nil {
 		return err
 	}

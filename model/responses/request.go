@@ -1,12 +1,10 @@
 package responses
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
@@ -113,7 +111,7 @@ func (w *writer) tools(tools []model.Tool) {
 		}
 		w.raw(`{"type":"function","name":`)
 		w.text(w.names.Sent(t.Name))
-		if d := engine.Describe(t.Summary, t.Use); d != "" {
+		if d := t.Description(); d != "" {
 			w.raw(`,"description":`)
 			w.text(d)
 		}
@@ -141,13 +139,6 @@ func joinBlocks(blocks []string) string {
 		}
 	}
 	return strings.Join(kept, "\n\n")
-}
-
-func orEmpty(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	return args
 }
 
 // noResult stands for the result of a call that has none: the API takes no call without one.
@@ -279,40 +270,16 @@ func (w *writer) call(at, i int, c model.Call) {
 	w.raw(`,"name":`)
 	w.text(w.names.Sent(c.Name))
 	w.raw(`,"arguments":`)
-	w.text(string(orEmpty(c.Args)))
+	w.text(string(c.Arguments()))
 	w.raw(`}`)
 	w.open = append(w.open, openCall{given: c.ID, sent: id, name: c.Name})
 }
 
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
-// not counted. The JSON around messages is left out: servers put marks of their own in its place. Pictures are not counted.
+// not counted. The JSON around messages is left out: servers put marks of their own in its place.
 func (m *Model) Size(r model.Request) int {
-	n := 0
-	for i, b := range r.System {
-		if i > 0 {
-			n += 2
-		}
-		n += utf8.RuneCountInString(b)
-	}
-	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text) + len(msg.Images)*model.ImageSize
-		if !m.info.Native {
-			continue
-		}
-		if msg.Role == model.Result {
-			n += utf8.RuneCountInString(msg.Name)
-		}
-		for _, c := range msg.Calls {
-			n += callFrame + utf8.RuneCountInString(c.Name) + utf8.RuneCount(orEmpty(c.Args))
-		}
-	}
-	if m.info.Native {
-		for _, t := range r.Tools {
-			n += toolFrame + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(engine.Describe(t.Summary, t.Use)) +
-				utf8.RuneCount(engine.ObjectSchema(t.Schema))
-		}
-	}
-	return n
+	size := model.Measure{Native: m.info.Native, Call: callFrame, Tool: toolFrame, Image: model.ImageSize, Schema: engine.ObjectSchema}
+	return size.Head(r) + size.Messages(r.Messages...)
 }
 
 // Models read calls and tools as JSON: these characters stand around each.

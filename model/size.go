@@ -1,0 +1,53 @@
+package model
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// A Measure counts the characters that a request takes once it is written out, escapes not counted. The JSON around messages is
+// left out: engines put marks of their own in its place.
+type Measure struct {
+	Native bool // calls and tools go through the engine's interface, and count
+
+	// Call and Tool are the characters that stand around each, Image those that a picture counts for.
+	Call, Tool, Image int
+
+	// Schema is a tool's schema as it is sent.
+	Schema func(json.RawMessage) []byte
+}
+
+// Head is what stands in front of the messages: the system blocks and the tools.
+func (m Measure) Head(r Request) int {
+	n := 0
+	for i, b := range r.System {
+		if i > 0 {
+			n += 2 // a blank line between two
+		}
+		n += utf8.RuneCountInString(b)
+	}
+	if m.Native {
+		for _, t := range r.Tools {
+			n += m.Tool + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description()) + utf8.RuneCount(m.Schema(t.Schema))
+		}
+	}
+	return n
+}
+
+// Messages is what messages take.
+func (m Measure) Messages(all ...Message) int {
+	n := 0
+	for _, msg := range all {
+		n += utf8.RuneCountInString(msg.Text) + len(msg.Images)*m.Image
+		if !m.Native {
+			continue
+		}
+		if msg.Role == Result {
+			n += utf8.RuneCountInString(msg.Name)
+		}
+		for _, c := range msg.Calls {
+			n += m.Call + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Arguments())
+		}
+	}
+	return n
+}
