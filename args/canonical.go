@@ -101,7 +101,7 @@ func appendJSON(b []byte, v any, canonical bool) []byte {
 		}
 		return append(b, "false"...)
 	case string:
-		return appendText(b, v)
+		return AppendText(b, v)
 	case json.Number:
 		if canonical {
 			if d, ok := parseDecimal(v); ok {
@@ -142,7 +142,7 @@ func appendObject(b []byte, o *Object, canonical bool) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(b, m.key)
+		b = AppendText(b, m.key)
 		b = append(b, ':')
 		b = appendJSON(b, m.value, canonical)
 	}
@@ -151,8 +151,8 @@ func appendObject(b []byte, o *Object, canonical bool) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendText writes a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendText(b []byte, s string) []byte {
+// AppendText appends s as a JSON string. Only what must be escaped is, and bytes that are not UTF-8 become U+FFFD.
+func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {

@@ -79,7 +79,7 @@ func properties(b []byte, t reflect.Type, path string) []byte {
 			b = append(b, ',')
 		}
 		first = false
-		b = append(appendText(b, name), ':')
+		b = append(AppendText(b, name), ':')
 		b = describe(b, f.Type, f.Tag, path+"."+name)
 		if f.Type.Kind() != reflect.Pointer && !strings.Contains(options, "omit") {
 			required = append(required, name)
@@ -95,7 +95,7 @@ func properties(b []byte, t reflect.Type, path string) []byte {
 // notes writes what the tags of a field add.
 func notes(b []byte, t reflect.Type, tag reflect.StructTag, path string) []byte {
 	if doc := tag.Get("doc"); doc != "" {
-		b = appendText(append(b, `,"description":`...), doc)
+		b = AppendText(append(b, `,"description":`...), doc)
 	}
 	if words := tag.Get("enum"); words != "" {
 		var list []any

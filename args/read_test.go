@@ -1,10 +1,12 @@
 package args
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestReadText(t *testing.T) {
@@ -181,6 +183,24 @@ func FuzzValue(f *testing.F) {
 		reread, ok := Read(Whole(written), 0, Region{})
 		if !ok || !reread.Whole() || Compact(reread.Value) != written {
 			t.Fatalf("read again, %s becomes %s", written, Compact(reread.Value))
+		}
+	})
+}
+
+// A text stays what it is, but for bytes that are no text.
+func FuzzAppendText(f *testing.F) {
+	f.Add("\x00\t\n\"\\<é\u2028\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		var got string
+		if err := json.Unmarshal(AppendText(nil, s), &got); err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder // each byte that is no UTF-8 becomes a character of its own
+		for _, r := range s {
+			want.WriteRune(r)
+		}
+		if got != want.String() || !utf8.Valid(AppendText(nil, s)) {
+			t.Fatalf("%q became %q", s, got)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
@@ -327,8 +328,8 @@ func (a *answer) opaque(modelName string, f model.Finish) opaque {
 			if signature == "" && f == model.Length {
 				continue
 			}
-			b.raw["thinking"] = engine.AppendQuoted(nil, b.text.String())
-			b.raw["signature"] = engine.AppendQuoted(nil, signature)
+			b.raw["thinking"] = args.AppendText(nil, b.text.String())
+			b.raw["signature"] = args.AppendText(nil, signature)
 			fallthrough
 		case "redacted_thinking":
 			o.Blocks = append(o.Blocks, opaqueBlock{Thought: thoughtOf(b.raw)})
@@ -349,7 +350,7 @@ func thoughtOf(raw map[string]json.RawMessage) json.RawMessage {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(engine.AppendQuoted(b, name), ':'), raw[name]...)
+		b = append(append(args.AppendText(b, name), ':'), raw[name]...)
 	}
 	return append(b, '}')
 }

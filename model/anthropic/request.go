@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
@@ -157,7 +158,7 @@ type openCall struct{ given, sent, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
-func (w *writer) text(s string) { w.b = engine.AppendQuoted(w.b, s) }
+func (w *writer) text(s string) { w.b = args.AppendText(w.b, s) }
 
 func (w *writer) comma(i int) {
 	if i > 0 {

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model/engine"
@@ -147,23 +146,6 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 'x'
 	}
 	return len(p), nil
-}
-
-func FuzzAppendQuoted(f *testing.F) {
-	f.Add("\x00\t\n\"\\<é\u2028\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		var got string
-		if err := json.Unmarshal(engine.AppendQuoted(nil, s), &got); err != nil {
-			t.Fatal(err)
-		}
-		var want strings.Builder // each byte that is no UTF-8 becomes a character of its own
-		for _, r := range s {
-			want.WriteRune(r)
-		}
-		if got != want.String() || !utf8.Valid(engine.AppendQuoted(nil, s)) {
-			t.Fatalf("%q became %q", s, got)
-		}
-	})
 }
 
 func TestNames(t *testing.T) {

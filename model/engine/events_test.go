@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model/engine"
 )
 
@@ -82,7 +83,7 @@ func FuzzEvents(f *testing.F) {
 func FuzzQuote(f *testing.F) {
 	f.Add("a\"\\\n\t\r\x00\u2028\xff船")
 	f.Fuzz(func(t *testing.T, s string) {
-		raw := engine.AppendQuoted(nil, s)
+		raw := args.AppendText(nil, s)
 		var back string
 		if err := json.Unmarshal(raw, &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") && utf8.ValidString(s) || !utf8.Valid(raw) {
 			t.Errorf("%q became %s, %q: %v", s, raw, back, err)

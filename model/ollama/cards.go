@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
@@ -148,7 +149,7 @@ func (m *Model) Delete(ctx context.Context, name string) error {
 
 // naming is a request that names a model, and what more stands in it.
 func naming(name, more string) []byte {
-	return append(engine.AppendQuoted([]byte(`{"model":`), name), more+"}"...)
+	return append(args.AppendText([]byte(`{"model":`), name), more+"}"...)
 }
 
 // named refuses what can be no name of a model.

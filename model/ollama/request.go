@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
@@ -130,7 +131,7 @@ type writer struct {
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
-func (w *writer) text(s string) { w.b = engine.AppendQuoted(w.b, s) }
+func (w *writer) text(s string) { w.b = args.AppendText(w.b, s) }
 
 func (w *writer) comma(i int) {
 	if i > 0 {

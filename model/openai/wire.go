@@ -51,8 +51,8 @@ type fragment struct {
 }
 
 type function struct {
-	Name      string `json:"name"`
-	Arguments args   `json:"arguments"`
+	Name      string    `json:"name"`
+	Arguments arguments `json:"arguments"`
 }
 
 // Content is text: a string, or a list of parts of which some are reasoning.
@@ -106,14 +106,14 @@ func (p part) thinking() string {
 // all is everything that is in c, where a field holds nothing but reasoning.
 func (c content) all() string { return c.thought + c.text }
 
-// Args are a call's arguments, or a piece of them: a string that holds JSON, or the JSON itself.
-type args struct {
+// Arguments are a call's arguments, or a piece of them: a string that holds JSON, or the JSON itself.
+type arguments struct {
 	text  string
 	whole bool // they came as an object
 }
 
 // UnmarshalJSON takes both.
-func (a *args) UnmarshalJSON(raw []byte) error {
+func (a *arguments) UnmarshalJSON(raw []byte) error {
 	if len(raw) == 0 || raw[0] == 'n' {
 		return nil
 	}

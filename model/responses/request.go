@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
@@ -100,7 +101,7 @@ type openCall struct{ given, sent, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
-func (w *writer) text(s string) { w.b = engine.AppendQuoted(w.b, s) }
+func (w *writer) text(s string) { w.b = args.AppendText(w.b, s) }
 
 func (w *writer) tools(tools []model.Tool) {
 	w.names = namesOf(tools)
