@@ -35,20 +35,3 @@ func All(d Deps) []tool.Tool {
 		clock(), calculator(), updatePlan(), todo(), readResult(d),
 	}
 }
-
-// The windows, in tokens, from which on a tool is always offered.
-const (
-	pinSmall  = 4096
-	pinMiddle = 8192
-	pinLarge  = 16384
-)
-
-// noLimit is how much of a result is given where nobody said how much is wanted.
-const noLimit = 20_000 // characters
-
-func limitOf(in tool.In) int {
-	if in.Limit > 0 {
-		return in.Limit
-	}
-	return noLimit
-}

@@ -14,12 +14,12 @@ import (
 // The tools that are always offered must leave room in a window of 4,096 tokens.
 func TestPinnedToolsAreCheap(t *testing.T) {
 	const mostText, mostNative = 190, 380 // on average, per tool
-	for _, window := range []int{pinSmall, pinMiddle, pinLarge} {
+	for _, window := range []int{tool.PinSmall, tool.PinMiddle, tool.PinLarge} {
 		text, native, n := 0, 0, 0
 		for _, f := range pinned(t, window) {
 			line, j := inWords(f), natively(t, f)
 			text, native, n = text+len(line), native+len(j), n+1
-			if window == pinLarge {
+			if window == tool.PinLarge {
 				t.Logf("%3d %3d %s", len(line), len(j), line)
 			}
 		}

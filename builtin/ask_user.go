@@ -31,7 +31,7 @@ func askUser() tool.Tool {
 		Find:    "question clarify choose confirm human input prompt",
 		Effect:  jackline.Pure,
 		Source:  jackline.Ours,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Icon:    "think",
 		Final:   true,
 		Title:   func(a args) string { return "Ask: " + short(a.Question, 80) },

@@ -28,7 +28,7 @@ func fileEdit(d Deps) tool.Tool {
 		Find:    "modify change fix substitute patch lines insert rename text",
 		Effect:  jackline.Write,
 		Source:  jackline.Ours,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Icon:    "edit",
 		Title:   func(a args) string { return "Edit " + a.Path },
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) { return d.Root.Touch(jackline.Write, a.Path), nil },

@@ -34,7 +34,7 @@ func fileRead(d Deps) tool.Tool {
 		Effect:  jackline.Read,
 		Source:  jackline.Workspace,
 		Secret:  true,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Cache:   true,
 		Icon:    "read",
 		Title:   func(a args) string { return "Read " + a.Path },
@@ -54,7 +54,7 @@ func fileRead(d Deps) tool.Tool {
 				out.Text = fmt.Sprintf("%s is no text but a binary file of %s.", f.Path, bytesOf(int64(len(f.Data))))
 				return out, nil
 			}
-			out.Text, err = numbered(f.Path, t.Lines(), a.From, a.To, limitOf(in))
+			out.Text, err = numbered(f.Path, t.Lines(), a.From, a.To, in.AtMost())
 			return out, err
 		},
 	})

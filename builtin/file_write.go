@@ -31,7 +31,7 @@ func fileWrite(d Deps) tool.Tool {
 		Find:    "create save store append output text folder parents",
 		Effect:  jackline.Write,
 		Source:  jackline.Ours,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Icon:    "edit",
 		Title:   func(a args) string { return "Write " + a.Path },
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) { return d.Root.Touch(jackline.Write, a.Path), nil },

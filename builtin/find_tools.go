@@ -33,7 +33,7 @@ func findTools() tool.Tool {
 		Use:     "When no listed tool fits.",
 		Effect:  jackline.Pure,
 		Source:  jackline.Ours,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Icon:    "search",
 		Title:   func(a query) string { return "Find tools: " + short(a.Query, 60) },
 		Run: func(_ context.Context, in tool.In, a query) (tool.Out, error) {

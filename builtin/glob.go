@@ -25,7 +25,7 @@ func glob(d Deps) tool.Tool {
 		Find:    "find files names pattern wildcard extension locate where",
 		Effect:  jackline.Read,
 		Source:  jackline.Workspace,
-		Pin:     pinLarge,
+		Pin:     tool.PinLarge,
 		Cache:   true,
 		Icon:    "search",
 		Title:   func(a args) string { return "Find " + a.Pattern },
@@ -50,7 +50,7 @@ func glob(d Deps) tool.Tool {
 				extra = 1
 			}
 			out := tool.Out{
-				Text: shown(lines, extra, "path", "Nothing matches "+a.Pattern+".", limitOf(in)), View: listView(lines), Origin: "names of files",
+				Text: shown(lines, extra, "path", "Nothing matches "+a.Pattern+".", in.AtMost()), View: listView(lines), Origin: "names of files",
 			}
 			if len(items) == 0 {
 				out.Label = &tool.Label{Source: jackline.Ours}

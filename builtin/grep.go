@@ -31,7 +31,7 @@ func grep(d Deps) tool.Tool {
 		Effect:  jackline.Read,
 		Source:  jackline.Workspace,
 		Secret:  true,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Cache:   true,
 		Icon:    "search",
 		Title:   func(a args) string { return "Search for " + short(a.Pattern, 60) },
@@ -43,7 +43,7 @@ func grep(d Deps) tool.Tool {
 			if err != nil {
 				return tool.Out{}, err
 			}
-			return hits(found, a.Pattern, limitOf(in)), nil
+			return hits(found, a.Pattern, in.AtMost()), nil
 		},
 	})
 }

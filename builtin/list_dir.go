@@ -25,7 +25,7 @@ func listDir(d Deps) tool.Tool {
 		Find:    "ls dir tree files folders contents directory",
 		Effect:  jackline.Read,
 		Source:  jackline.Workspace,
-		Pin:     pinMiddle,
+		Pin:     tool.PinMiddle,
 		Cache:   true,
 		Icon:    "read",
 		Title:   func(a args) string { return "List " + here(a.Path) },
@@ -50,7 +50,7 @@ func listDir(d Deps) tool.Tool {
 				lines = append(lines, itemLine(i))
 			}
 			return tool.Out{
-				Text:   shown(lines, more, "entry", "(empty folder)", limitOf(in)),
+				Text:   shown(lines, more, "entry", "(empty folder)", in.AtMost()),
 				View:   listView(lines),
 				Origin: "folder " + here(a.Path), Stamp: stamp.String(),
 			}, nil

@@ -51,7 +51,7 @@ func readResult(d Deps) tool.Tool {
 			// The text is as trustworthy as it was the first time. That it is the owner's own, the session knows since then.
 			out := tool.Out{Label: &tool.Label{Source: c.Source}, Origin: c.Origin}
 			const room = 100 // characters, for the first line
-			size := max(limitOf(in)-room, 200)
+			size := max(in.AtMost()-room, 200)
 			const mostPages = 1 << 16 // no text has so many, and no offset overflows before them
 			page := min(max(a.Page, 1), mostPages)
 			from := (page - 1) * size

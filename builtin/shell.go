@@ -30,7 +30,7 @@ func shell(d Deps) tool.Tool {
 		Effect:  jackline.Exec | jackline.Read,
 		Source:  jackline.Outside,
 		Secret:  true,
-		Pin:     pinSmall,
+		Pin:     tool.PinSmall,
 		Icon:    "execute",
 		Title:   func(a args) string { return "Run " + short(a.Command, 100) },
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) {

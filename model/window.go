@@ -6,7 +6,7 @@ const (
 	// 8B model takes (about 1 GiB at this size), which on an 8 GB machine is the difference between working and swapping.
 	DefaultWindow = 8192
 
-	// SmallestWindow is the least in which tools can be used at all.
+	// SmallestWindow is the least that a turn with tools fits into: prompt, one result and an answer.
 	SmallestWindow = 4096
 )
 

@@ -69,6 +69,24 @@ type In struct {
 	Progress func(text string)                         // shows output while the call runs
 }
 
+// The windows, in tokens, from which on a tool is always offered: what [Spec.Pin] of most is.
+const (
+	PinSmall  = 4096
+	PinMiddle = 8192
+	PinLarge  = 16384
+)
+
+// noLimit is how much of a result is given where nobody said how much is wanted, in characters.
+const noLimit = 20_000
+
+// AtMost is how many characters of a result are wanted: Limit, or what is given where it is not set.
+func (in In) AtMost() int {
+	if in.Limit > 0 {
+		return in.Limit
+	}
+	return noLimit
+}
+
 // Out is what a tool gives back.
 type Out struct {
 	Text   string        // what the model reads

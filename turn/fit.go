@@ -12,10 +12,8 @@ import (
 
 // The figures of the token budget.
 const (
-	// smallestWindow is the least that a tool-using turn fits into: prompt, one result and an answer.
-	smallestWindow = 4096
-	charsPerToken  = 3.5
-	tokensPerMsg   = 6
+	charsPerToken = 3.5
+	tokensPerMsg  = 6
 	// lowWater is the share of the budget down to which a compaction shrinks: compacting a little at every step would
 	// cost the engine's prefix cache each time.
 	lowWater = 0.6
@@ -30,10 +28,10 @@ const (
 )
 
 func fitsWindow(i model.Info) error {
-	if i.Window < smallestWindow {
+	if i.Window < model.SmallestWindow {
 		return jackline.E("turn.fit", jackline.Invalid, nil,
 			"The model %s has a window of %d tokens; Jackline needs at least %d. Start the engine with a larger context (--num-ctx, -c) or set --window if this is wrong.",
-			i.Name, i.Window, smallestWindow)
+			i.Name, i.Window, model.SmallestWindow)
 	}
 	return nil
 }

@@ -34,22 +34,6 @@ func All(d Deps) []tool.Tool {
 	return []tool.Tool{search(d), fetch(d), weather(d)}
 }
 
-// The windows, in tokens, from which on a tool is always offered.
-const (
-	pinMiddle = 8192
-	pinLarge  = 16384
-)
-
-// noLimit is how much of a result is given where nobody said how much is wanted.
-const noLimit = 20_000 // characters
-
-func limitOf(in tool.In) int {
-	if in.Limit > 0 {
-		return in.Limit
-	}
-	return noLimit
-}
-
 func (d Deps) env(name string) string {
 	if d.Getenv == nil {
 		return ""

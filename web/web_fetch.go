@@ -34,7 +34,7 @@ func fetch(d Deps) tool.Tool {
 		Find:    "url link address website site page article document http https open browse download pdf",
 		Effect:  jackline.Network,
 		Source:  jackline.Outside,
-		Pin:     pinLarge,
+		Pin:     tool.PinLarge,
 		Icon:    "fetch",
 		Title: func(a args) string {
 			return "Read " + short(address(a.URL), 80)
@@ -43,7 +43,7 @@ func fetch(d Deps) tool.Tool {
 			return []jackline.Touch{Touch(d.Guard, address(a.URL))}, nil
 		},
 		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
-			return d.fetch(ctx, address(a.URL), a.From, limitOf(in))
+			return d.fetch(ctx, address(a.URL), a.From, in.AtMost())
 		},
 	})
 }

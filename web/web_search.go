@@ -43,7 +43,7 @@ func search(d Deps) tool.Tool {
 		Find:    "internet online news latest today current price find look up information facts google",
 		Effect:  jackline.Network,
 		Source:  jackline.Outside,
-		Pin:     pinMiddle,
+		Pin:     tool.PinMiddle,
 		Cache:   true,
 		Icon:    "search",
 		Prefetch: func(sentence string) (args, bool) {
@@ -65,7 +65,7 @@ func search(d Deps) tool.Tool {
 			if err != nil {
 				return tool.Out{}, err
 			}
-			return d.search(ctx, w, limitOf(in))
+			return d.search(ctx, w, in.AtMost())
 		},
 	})
 }

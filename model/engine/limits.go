@@ -26,9 +26,6 @@ const (
 	loadingLimit = 5 * time.Minute
 )
 
-// DefaultWindow is the context size, in tokens, that is assumed of a model that nobody knows better.
-const DefaultWindow = 8192
-
 // How much of an answer is read. The limits stop what has run away, no honest answer.
 const (
 	MaxText  = 4 << 20   // bytes of text, reasoning and arguments in one answer: some million tokens

@@ -38,7 +38,7 @@ type Options struct {
 	Key     engine.Key  // sent as a bearer token when it is not empty: Ollama wants none, what stands in front of it may
 	Headers http.Header // sent with every request, in place of our own of the same name
 
-	// Window is the context size in tokens that the model is loaded with; 0 is engine.DefaultWindow. It should not be
+	// Window is the context size in tokens that the model is loaded with; 0 is model.DefaultWindow. It should not be
 	// more than the model was trained for, see Card: Ollama takes less then.
 	Window int
 
@@ -128,7 +128,7 @@ func New(o Options) (*Model, error) {
 		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native, Vision: o.Vision},
 	}
 	if m.info.Window == 0 {
-		m.info.Window = engine.DefaultWindow
+		m.info.Window = model.DefaultWindow
 	}
 	if m.readArgs == nil {
 		m.readArgs = engine.StrictArgs

@@ -9,7 +9,6 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/ollama"
 )
@@ -77,7 +76,7 @@ func TestNew(t *testing.T) {
 		if got := m.String(); got != "ollama: m at "+want {
 			t.Errorf("%s: %s", base, got)
 		}
-		if got := m.Info(); got != (model.Info{Name: "m", Window: engine.DefaultWindow, Native: true}) {
+		if got := m.Info(); got != (model.Info{Name: "m", Window: model.DefaultWindow, Native: true}) {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -313,7 +313,7 @@ func TestNew(t *testing.T) {
 	if got := m.String(); got != "openai: m at https://Example.com/api" {
 		t.Error(got)
 	}
-	if got := m.Info(); got != (model.Info{Name: "m", Window: engine.DefaultWindow, Assumed: true, Native: true}) {
+	if got := m.Info(); got != (model.Info{Name: "m", Window: model.DefaultWindow, Assumed: true, Native: true}) {
 		t.Errorf("%+v", got)
 	}
 	m, err = openai.New(openai.Options{BaseURL: "http://x", Window: 4096})

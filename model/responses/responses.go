@@ -49,7 +49,7 @@ type Options struct {
 	Key     engine.Key  // sent as a bearer token when it is not empty
 	Headers http.Header // sent with every request, in place of our own of the same name
 
-	Window  int  // context size in tokens; 0 assumes [engine.DefaultWindow]
+	Window  int  // context size in tokens; 0 assumes [model.DefaultWindow]
 	Assumed bool // Window is a guess
 
 	// Native offers tools through the API. Otherwise no tools and no calls are sent, and results of calls are written as user
@@ -121,7 +121,7 @@ func New(o Options) (*Model, error) {
 		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
 	}
 	if m.info.Window == 0 {
-		m.info.Window, m.info.Assumed = engine.DefaultWindow, true
+		m.info.Window, m.info.Assumed = model.DefaultWindow, true
 	}
 	if m.readArgs == nil {
 		m.readArgs = engine.StrictArgs

@@ -11,13 +11,10 @@ import (
 	"github.com/jackline-ai/jackline/model"
 )
 
-// DefaultWindow is the context size, in tokens, of a scripted model that was given none.
-const DefaultWindow = 8192
-
 // Options say what a scripted model claims to be.
 type Options struct {
 	Native bool // play calls as calls; otherwise write them into the text
-	Window int  // context size in tokens; 0 is DefaultWindow
+	Window int  // context size in tokens; 0 is model.DefaultWindow
 	Vision bool // claim to read images
 }
 
@@ -30,7 +27,7 @@ type Model struct {
 // New makes a model that plays s.
 func New(s *Script, o Options) *Model {
 	if o.Window == 0 {
-		o.Window = DefaultWindow
+		o.Window = model.DefaultWindow
 	}
 	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native, Vision: o.Vision}}
 }
