@@ -4,9 +4,11 @@
 // # One way to write
 //
 // [DB.Append] writes one [jackline.Record] in one transaction: events and the state they change, all or nothing.
-// One goroutine does all writing. It takes whatever waits into one transaction, each piece within a savepoint of
-// its own, so that many small writes cost one commit and a piece that fails takes no other down. Nobody sees a
-// piece before it is committed; watchers are woken after that.
+// Whoever holds the one writing connection takes whatever waits into one transaction, each piece within a savepoint of
+// its own, so that many small writes cost one commit and a piece that fails takes no other down. That is a caller that
+// finds it free, or else the writer's goroutine. Nobody sees a piece before it is committed; watchers are woken after
+// that, and find the newest events in memory. A record that may be written Soon is not waited for, and keeps its place in
+// the order all the same.
 //
 // Several processes may have one folder open: SQLite keeps their transactions apart, numbers go on across them, and
 // watchers hear of another's writes within half a second. The folder must be on a local disk, since the write-ahead

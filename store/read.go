@@ -17,10 +17,11 @@ type scanner interface{ Scan(dest ...any) error }
 
 // many reads all rows of a query.
 func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	stmt, err := d.statements.of(ctx, d.read, query) //nolint:sqlclosecheck // it is kept: the pool closes it
+	stmt, done, err := d.statements.of(ctx, d.read, query)
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
 	}
+	defer done()
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
@@ -43,8 +44,9 @@ func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, e
 // one reads the row of a query that gives at most one. Where it gives none, what is the thing that there is not.
 func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	var v T
-	stmt, err := d.statements.of(ctx, d.read, query) //nolint:sqlclosecheck // it is kept: the pool closes it
+	stmt, done, err := d.statements.of(ctx, d.read, query)
 	if err == nil {
+		defer done()
 		v, err = scan(stmt.QueryRowContext(ctx, args...))
 	}
 	switch {
@@ -65,23 +67,32 @@ type statements struct {
 	made map[string]*sql.Stmt
 }
 
-// of prepares a query once. The texts of queries are few; if ever they are not, all are prepared anew.
-func (s *statements) of(ctx context.Context, pool *sql.DB, query string) (*sql.Stmt, error) {
-	const most = 200
+// maxStatements bounds what is kept. The program's own queries are some dozens; only lists of states make more.
+const maxStatements = 200
+
+// of prepares a query once. done ends its use, when nothing is read from it any more.
+func (s *statements) of(ctx context.Context, pool *sql.DB, query string) (st *sql.Stmt, done func(), err error) {
+	s.mu.Lock()
+	st = s.made[query]
+	s.mu.Unlock()
+	if st != nil {
+		return st, func() {}, nil
+	}
+	// A wait for a connection must not hold up those whose queries are prepared.
+	st, err = pool.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st := s.made[query]; st != nil {
-		return st, nil
+	if s.made == nil {
+		s.made = map[string]*sql.Stmt{}
 	}
-	st, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // it is kept: the pool closes it
-	if err != nil {
-		return nil, err
-	}
-	if s.made == nil || len(s.made) >= most {
-		s.made = map[string]*sql.Stmt{} // those in use stay good until the pool closes
+	if s.made[query] != nil || len(s.made) >= maxStatements {
+		return st, func() { _ = st.Close() }, nil
 	}
 	s.made[query] = st
-	return st, nil
+	return st, func() {}, nil
 }
 
 func (d *DB) readFault(ctx context.Context, op string, err error) error {
