@@ -194,8 +194,9 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}
-	shaped := t.schema.Shape(written)
-	if err := t.schema.Validate(shaped); err != nil {
+	schema := t.schema()
+	shaped := schema.Shape(written)
+	if err := schema.Validate(shaped); err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, nil, "%s", err.Error())
 	}
 	canonical, err := args.Canonical(shaped)

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -113,7 +114,7 @@ type Label struct {
 // A Tool is a defined capability. Nothing of it is exported: it can be described, and a [Gate] can run it.
 type Tool struct {
 	facts   Facts
-	schema  *args.Schema
+	schema  func() *args.Schema // made when the first call comes: most tools of a task are never called
 	secret  bool
 	cache   bool
 	missing func() string
@@ -170,10 +171,13 @@ func Define[A any](s Spec[A]) Tool {
 		panic("tool: only a pure read may be cached: " + s.Name)
 	}
 	raw := args.For[A]()
-	schema, err := args.Parse(raw)
-	if err != nil {
-		panic(fmt.Sprintf("tool: schema of %s: %v", s.Name, err))
-	}
+	schema := sync.OnceValue(func() *args.Schema {
+		schema, err := args.Parse(raw)
+		if err != nil { // cannot be: it was written for a Go type
+			panic(fmt.Sprintf("tool: schema of %s: %v", s.Name, err))
+		}
+		return schema
+	})
 	t := Tool{
 		facts: Facts{
 			Name: s.Name, Aliases: s.Aliases, Group: s.Group, Summary: s.Summary, Use: s.Use, Find: s.Find,
