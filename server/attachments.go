@@ -35,7 +35,8 @@ func mostUpload(r *http.Request) int64 {
 
 // uploads lets a route take a file, and downloads says in the document that it answers with one.
 func uploads(o *huma.Operation) {
-	o.MaxBodyBytes = upload.MaxFile + 1 // the guard has read it already
+	o.MaxBodyBytes = upload.MaxFile + 1           // the guard has read it already
+	o.Metadata = map[string]any{mayBeEmpty: true} // an empty file gets a sentence of its own
 }
 
 func downloads(o *huma.Operation) {

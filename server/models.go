@@ -158,7 +158,7 @@ func (s *Server) doctor(ctx context.Context, _ *none) (*body[jackline.Health], e
 }
 
 // modelRoutes are the routes of engines and models.
-func (s *Server) modelRoutes(r router) {
+func (s *Server) modelRoutes(r *router) {
 	route(r, http.MethodGet, "/api/models", "list-models", "The engines and their models", s.listModels)
 	route(r, http.MethodPost, "/api/models", "add-engine", "Add an engine", s.addEngine, status(http.StatusCreated))
 	route(r, http.MethodPost, "/api/models/test", "test-engine", "Look at an engine, and keep nothing", s.testModels)
@@ -166,12 +166,12 @@ func (s *Server) modelRoutes(r router) {
 	route(r, http.MethodPost, "/api/models/pull", "pull-model", "Have an engine fetch a model", s.pullModel, status(http.StatusAccepted))
 	route(r, http.MethodGet, "/api/models/pulls", "list-pulls", "The models that are being fetched", s.listPulls)
 	route(r, http.MethodGet, "/api/models/pulls/{id}", "get-pull", "How far a model has come", s.getPull)
-	route(r, http.MethodDelete, "/api/models/pulls/{id}", "cancel-pull", "Stop fetching a model", s.cancelPull, status(http.StatusNoContent))
-	route(r, http.MethodPost, "/api/models/remove", "remove-model", "Have an engine delete a model", s.removeModel, status(http.StatusNoContent))
-	route(r, http.MethodDelete, "/api/models/{id}", "drop-engine", "Forget an engine that was added", s.dropEngine, status(http.StatusNoContent))
+	routeOf(r, http.MethodDelete, "/api/models/pulls/{id}", "cancel-pull", "Stop fetching a model", s.cancelPull, status(http.StatusNoContent))
+	routeOf(r, http.MethodPost, "/api/models/remove", "remove-model", "Have an engine delete a model", s.removeModel, status(http.StatusNoContent))
+	routeOf(r, http.MethodDelete, "/api/models/{id}", "drop-engine", "Forget an engine that was added", s.dropEngine, status(http.StatusNoContent))
 }
 
 // doctorRoutes is the route of the doctor.
-func (s *Server) doctorRoutes(r router) {
+func (s *Server) doctorRoutes(r *router) {
 	route(r, http.MethodGet, "/api/doctor", "doctor", "How the program and what it stands on are doing", s.doctor)
 }

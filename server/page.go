@@ -52,7 +52,7 @@ func (s *Server) otherMethods(r *http.Request) []string {
 	if r.URL.Path == pathOpenAPI {
 		return []string{http.MethodGet}
 	}
-	mux := s.mux(groupOf(r.URL.Path))
+	mux := s.group(groupOf(r.URL.Path)).mux
 	if mux == nil {
 		return nil
 	}

@@ -15,91 +15,49 @@ import (
 	"github.com/jackline-ai/jackline/server/guard"
 )
 
-// routes lists all routes of the API, in groups: see groupOf. The handlers stand in the files named for what they are about.
-//
-// A group is made when its first request comes. To make all of them takes longer than all else that a command which runs by
-// itself does before it asks its model.
-func (s *Server) routes() map[string]func(router) {
-	return map[string]func(router){
-		"healthz": func(r router) {
-			route(r, http.MethodGet, pathHealth, "health", "Whether the server is up", s.health, public)
-		},
-		"login": func(r router) {
-			route(r, http.MethodPost, pathLogin, "login", "Trade a one-time code for the token", s.login, public)
-			route(r, http.MethodPost, "/api/login/codes", "new-code", "A one-time code for a page that is to log in", s.newCode, status(http.StatusCreated))
-		},
-		"status": func(r router) {
-			route(r, http.MethodGet, "/api/status", "status", "The server and its model", s.status)
-		},
-		"stop": func(r router) {
-			route(r, http.MethodPost, "/api/stop", "stop-all", "Throw or lift the kill switch", s.stopAll)
-		},
-		"tools": func(r router) {
-			route(r, http.MethodGet, "/api/tools", "list-tools", "The tools", s.listTools)
-			route(r, http.MethodPost, "/api/tools/run", "run-tool", "Run a tool by hand, through the gate", s.runTool)
-			route(r, http.MethodGet, "/api/tools/approvals", "list-approvals", "The questions to people", s.listApprovals)
-			route(r, http.MethodGet, "/api/tools/approvals/{id}", "get-approval", "One question", s.getApproval)
-			route(r, http.MethodPost, "/api/tools/approvals/{id}", "answer-approval", "Answer a question; the first answer wins", s.answerApproval)
-		},
-		"permissions": func(r router) {
-			route(r, http.MethodGet, "/api/permissions", "get-permissions", "What is allowed", s.getPermissions)
-			route(r, http.MethodPost, "/api/permissions", "set-permissions", "Change what is allowed, or revoke a grant", s.setPermissions)
-			route(r, http.MethodPost, "/api/permissions/test", "test-permissions", "Say what would happen, without running anything", s.testPermissions)
-		},
-		"agent": func(r router) {
-			route(r, http.MethodGet, "/api/agent", "get-agent", "The settings of the loop", s.getAgent)
-			route(r, http.MethodPost, "/api/agent", "set-agent", "Change the settings of the loop", s.setAgent)
-		},
-		"workspace": func(r router) {
-			route(r, http.MethodGet, "/api/workspace", "list-trusted", "The default folder, and those whose instructions are followed", s.listTrusted)
-			route(r, http.MethodGet, "/api/workspace/browse", "browse", "The folders in a folder of the server", s.browse)
-			route(r, http.MethodPost, "/api/workspace/vet", "vet", "Whether a folder can be a workspace, and what is in it", s.vet)
-			route(r, http.MethodPost, "/api/workspace/trust", "trust", "Follow a folder's instructions, or no longer", s.trust)
-		},
-		"sessions": func(r router) {
-			route(r, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
-			route(r, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
-			route(r, http.MethodGet, "/api/sessions/{id}", "get-session", "One chat", s.getSession)
-			route(r, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title, mode or model", s.patchSession)
-			route(r, http.MethodDelete, "/api/sessions/{id}", "delete-session", "Delete a chat and all that belongs to it", s.deleteSession, status(http.StatusNoContent))
-		},
-		"sessions/fork": func(r router) {
-			route(r, http.MethodPost, "/api/sessions/{id}/fork", "fork-session", "Copy a chat, up to a turn", s.forkSession, status(http.StatusCreated))
-		},
-		"sessions/export": func(r router) {
-			route(r, http.MethodGet, "/api/sessions/{id}/export", "export-session", "A chat with its turns and its log", s.exportSession)
-		},
-		"sessions/attachments": func(r router) {
-			route(r, http.MethodGet, pathAttachments, "list-attachments", "The files of a chat, the oldest first", s.listAttachments)
-			route(r, http.MethodPost, pathAttachments, "attach", "Give a chat a file, to go with a prompt", s.attach, status(http.StatusCreated), uploads)
-			r.api.OpenAPI().Paths[pathAttachments].Post.RequestBody.Required = false // an empty file gets a sentence of its own
-			route(r, http.MethodGet, pathAttachments+"/{attachment}", "get-attachment", "A file of a chat, as it came, to be saved", s.getAttachment, downloads)
-			route(r, http.MethodDelete, pathAttachments+"/{attachment}", "detach", "Remove a file from a chat", s.detach, status(http.StatusNoContent))
-		},
-		"sessions/turns": func(r router) {
-			route(r, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)
-			route(r, http.MethodPost, "/api/sessions/{id}/turns", "submit-turn", "Send a prompt, or continue a turn", s.submitTurn, status(http.StatusAccepted))
-		},
-		"sessions/queue": func(r router) {
-			route(r, http.MethodGet, "/api/sessions/{id}/queue", "list-queue", "The prompts that wait", s.listQueue)
-			route(r, http.MethodPatch, "/api/sessions/{id}/queue/{turn}", "edit-queued", "Change a prompt that waits", s.editQueued)
-			route(r, http.MethodDelete, "/api/sessions/{id}/queue/{turn}", "drop-queued", "Take a prompt out of the queue", s.dropQueued, status(http.StatusNoContent))
-		},
-		"sessions/stop": func(r router) {
-			route(r, http.MethodPost, "/api/sessions/{id}/stop", "stop-session", "Stop the turn that is under way", s.stopSession, status(http.StatusAccepted))
-		},
-		"sessions/calls": func(r router) {
-			route(r, http.MethodGet, "/api/sessions/{id}/calls/{call}", "get-call", "One call, whole", s.getCall)
-		},
-		"sessions/events": func(r router) {
-			route(r, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
-		},
-		"models": s.modelRoutes,
-		"doctor": s.doctorRoutes,
-		"events": func(r router) {
-			route(r, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
-		},
-	}
+// routes gives a router all routes of the API. The handlers stand in the files named for what they are about.
+func (s *Server) routes(r *router) {
+	route(r, http.MethodGet, pathHealth, "health", "Whether the server is up", s.health, public)
+	route(r, http.MethodPost, pathLogin, "login", "Trade a one-time code for the token", s.login, public)
+	route(r, http.MethodPost, "/api/login/codes", "new-code", "A one-time code for a page that is to log in", s.newCode, status(http.StatusCreated))
+	route(r, http.MethodGet, "/api/status", "status", "The server and its model", s.status)
+	route(r, http.MethodPost, "/api/stop", "stop-all", "Throw or lift the kill switch", s.stopAll)
+	route(r, http.MethodGet, "/api/tools", "list-tools", "The tools", s.listTools)
+	route(r, http.MethodPost, "/api/tools/run", "run-tool", "Run a tool by hand, through the gate", s.runTool)
+	route(r, http.MethodGet, "/api/tools/approvals", "list-approvals", "The questions to people", s.listApprovals)
+	route(r, http.MethodGet, "/api/tools/approvals/{id}", "get-approval", "One question", s.getApproval)
+	route(r, http.MethodPost, "/api/tools/approvals/{id}", "answer-approval", "Answer a question; the first answer wins", s.answerApproval)
+	route(r, http.MethodGet, "/api/permissions", "get-permissions", "What is allowed", s.getPermissions)
+	route(r, http.MethodPost, "/api/permissions", "set-permissions", "Change what is allowed, or revoke a grant", s.setPermissions)
+	route(r, http.MethodPost, "/api/permissions/test", "test-permissions", "Say what would happen, without running anything", s.testPermissions)
+	route(r, http.MethodGet, "/api/agent", "get-agent", "The settings of the loop", s.getAgent)
+	route(r, http.MethodPost, "/api/agent", "set-agent", "Change the settings of the loop", s.setAgent)
+	route(r, http.MethodGet, "/api/workspace", "list-trusted", "The default folder, and those whose instructions are followed", s.listTrusted)
+	route(r, http.MethodGet, "/api/workspace/browse", "browse", "The folders in a folder of the server", s.browse)
+	route(r, http.MethodPost, "/api/workspace/vet", "vet", "Whether a folder can be a workspace, and what is in it", s.vet)
+	route(r, http.MethodPost, "/api/workspace/trust", "trust", "Follow a folder's instructions, or no longer", s.trust)
+	route(r, http.MethodGet, "/api/sessions", "list-sessions", "The chats, the newest first", s.listSessions)
+	route(r, http.MethodPost, "/api/sessions", "create-session", "Begin a chat", s.createSession, status(http.StatusCreated))
+	route(r, http.MethodGet, "/api/sessions/{id}", "get-session", "One chat", s.getSession)
+	route(r, http.MethodPatch, "/api/sessions/{id}", "patch-session", "Change a chat's title, mode or model", s.patchSession)
+	routeOf(r, http.MethodDelete, "/api/sessions/{id}", "delete-session", "Delete a chat and all that belongs to it", s.deleteSession, status(http.StatusNoContent))
+	route(r, http.MethodPost, "/api/sessions/{id}/fork", "fork-session", "Copy a chat, up to a turn", s.forkSession, status(http.StatusCreated))
+	route(r, http.MethodGet, "/api/sessions/{id}/export", "export-session", "A chat with its turns and its log", s.exportSession)
+	route(r, http.MethodGet, pathAttachments, "list-attachments", "The files of a chat, the oldest first", s.listAttachments)
+	route(r, http.MethodPost, pathAttachments, "attach", "Give a chat a file, to go with a prompt", s.attach, status(http.StatusCreated), uploads)
+	routeOf(r, http.MethodGet, pathAttachments+"/{attachment}", "get-attachment", "A file of a chat, as it came, to be saved", s.getAttachment, downloads)
+	routeOf(r, http.MethodDelete, pathAttachments+"/{attachment}", "detach", "Remove a file from a chat", s.detach, status(http.StatusNoContent))
+	route(r, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)
+	route(r, http.MethodPost, "/api/sessions/{id}/turns", "submit-turn", "Send a prompt, or continue a turn", s.submitTurn, status(http.StatusAccepted))
+	route(r, http.MethodGet, "/api/sessions/{id}/queue", "list-queue", "The prompts that wait", s.listQueue)
+	route(r, http.MethodPatch, "/api/sessions/{id}/queue/{turn}", "edit-queued", "Change a prompt that waits", s.editQueued)
+	routeOf(r, http.MethodDelete, "/api/sessions/{id}/queue/{turn}", "drop-queued", "Take a prompt out of the queue", s.dropQueued, status(http.StatusNoContent))
+	route(r, http.MethodPost, "/api/sessions/{id}/stop", "stop-session", "Stop the turn that is under way", s.stopSession, status(http.StatusAccepted))
+	route(r, http.MethodGet, "/api/sessions/{id}/calls/{call}", "get-call", "One call, whole", s.getCall)
+	routeOf(r, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
+	s.modelRoutes(r)
+	s.doctorRoutes(r)
+	routeOf(r, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
 }
 
 // groupOf names the group of routes that a path belongs to: its first part behind /api, and of what belongs to a chat also the
@@ -112,62 +70,108 @@ func groupOf(path string) string {
 	return parts[0]
 }
 
-// A router takes routes. It is the server's of one group, or of all of them for the document.
+// A router takes routes. That of the server takes those of one group, and makes each of them when its first request comes: to
+// make all takes longer than all else that a command which runs by itself does before it asks its model. That of the document
+// takes all, with what only the document says.
 type router struct {
-	s   *Server
-	api huma.API
+	s     *Server
+	group string
+	mux   *http.ServeMux
+	made  []func() http.Handler // of each route that was taken
+	doc   huma.API              // nil in the server's
 }
 
-func (s *Server) router(mux *http.ServeMux) router {
-	r := router{s: s, api: humago.New(mux, s.humaConfig())}
-	r.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[jackline.Effect](), reflect.TypeFor[[]string]())
-	return r
-}
-
-// groups are the routes that are made so far.
+// groups are the routes that are known so far.
 type groups struct {
 	mu   sync.Mutex
-	made map[string]*http.ServeMux
+	made map[string]section
 }
 
-// mux gives the routes of a group, or nil where there is none of that name.
-func (s *Server) mux(group string) *http.ServeMux {
+// A section is some routes: those that a mux finds, and what makes each of them.
+type section struct {
+	mux  *http.ServeMux
+	made []func() http.Handler
+}
+
+// group gives the routes of a group. One that there is not has no mux.
+func (s *Server) group(name string) section {
 	s.groups.mu.Lock()
 	defer s.groups.mu.Unlock()
-	mux, ok := s.groups.made[group]
-	if ok {
-		return mux
+	if g, ok := s.groups.made[name]; ok {
+		return g
 	}
-	register := s.routes()[group]
-	if register == nil {
-		return nil
+	r := router{s: s, group: name, mux: http.NewServeMux()}
+	s.routes(&r)
+	if len(r.made) == 0 { // the names of groups that are none must not fill the memory
+		return section{}
 	}
-	mux = http.NewServeMux()
-	register(s.router(mux))
-	mux.HandleFunc("/", s.fallback)
+	r.mux.HandleFunc("/", s.fallback)
 	if s.groups.made == nil {
-		s.groups.made = map[string]*http.ServeMux{}
+		s.groups.made = map[string]section{}
 	}
-	s.groups.made[group] = mux
-	return mux
+	g := section{r.mux, r.made}
+	s.groups.made[name] = g
+	return g
+}
+
+// Prepare makes the routes of some groups now; see groupOf for their names. A server that many use needs none: each of its
+// routes is made once.
+func (s *Server) Prepare(groups ...string) {
+	for _, name := range groups {
+		for _, made := range s.group(name).made {
+			made()
+		}
+	}
+}
+
+// api is an empty one, whose routes go to mux.
+func (s *Server) api(mux *http.ServeMux) huma.API {
+	api := humago.New(mux, s.humaConfig())
+	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[jackline.Effect](), reflect.TypeFor[[]string]())
+	return api
 }
 
 // serve answers a request that the guard let in.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	switch mux := s.mux(groupOf(r.URL.Path)); {
+	switch {
 	case r.URL.Path == pathOpenAPI && r.Method == http.MethodGet:
 		s.serveSpec(w, r)
 	case r.URL.Path == pathMap && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		s.serveMap(w, r)
-	case mux != nil:
-		mux.ServeHTTP(w, r)
 	default:
+		if mux := s.group(groupOf(r.URL.Path)).mux; mux != nil && !isPage(r) {
+			mux.ServeHTTP(w, r)
+			return
+		}
 		s.fallback(w, r)
 	}
 }
 
-// route registers one route. Its handler's errors become problems, and the document says so.
-func route[I, O any](r router, method, path, id, summary string, h func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
+// route registers one route whose answer is a body. Its handler's errors become problems, and the document says so.
+//
+// The type of the answer is of use to the document only, and would cost as much as all the rest: of huma's own code, which is
+// compiled for each pair of types, there is one for each type that comes in.
+func route[I, T any](r *router, method, path, id, summary string, h func(context.Context, *I) (*body[T], error), more ...func(*huma.Operation)) {
+	if r.doc != nil {
+		more = append(more, func(o *huma.Operation) {
+			schema := r.doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, o.OperationID+"Response")
+			o.Responses[strconv.Itoa(o.DefaultStatus)] = &huma.Response{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		})
+	}
+	routeOf(r, method, path, id, summary, func(ctx context.Context, in *I) (*body[any], error) {
+		out, err := h(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &body[any]{out.Body}, nil
+	}, more...)
+}
+
+// routeOf registers one route whose answer is anything that huma can send.
+func routeOf[I, O any](r *router, method, path, id, summary string, h func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
+	if r.doc == nil && groupOf(path) != r.group {
+		return
+	}
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: http.StatusOK,
 		Security:     []map[string][]string{{"token": {}}},
@@ -179,22 +183,41 @@ func route[I, O any](r router, method, path, id, summary string, h func(context.
 	for _, f := range more {
 		f(&op)
 	}
-	schema := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
-	op.Responses["default"] = &huma.Response{
-		Description: "What went wrong",
-		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
-	}
-	if op.Responses[strconv.Itoa(op.DefaultStatus)] == nil {
-		op.Responses[strconv.Itoa(op.DefaultStatus)] = &huma.Response{Description: http.StatusText(op.DefaultStatus)}
-	}
-	huma.Register(r.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := h(ctx, in)
-		if err != nil {
-			return nil, problemOf(ctx, r.s.c.Log, method, path, err)
+	register := func(api huma.API) {
+		huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+			out, err := h(ctx, in)
+			if err != nil {
+				return nil, problemOf(ctx, r.s.c.Log, method, path, err)
+			}
+			return out, nil
+		})
+		if op.Metadata[mayBeEmpty] != nil {
+			api.OpenAPI().Paths[path].Post.RequestBody.Required = false
 		}
-		return out, nil
+	}
+	if r.doc != nil {
+		schema := r.doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
+		op.Responses["default"] = &huma.Response{
+			Description: "What went wrong",
+			Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+		}
+		if op.Responses[strconv.Itoa(op.DefaultStatus)] == nil {
+			op.Responses[strconv.Itoa(op.DefaultStatus)] = &huma.Response{Description: http.StatusText(op.DefaultStatus)}
+		}
+		register(r.doc)
+		return
+	}
+	made := sync.OnceValue(func() http.Handler {
+		mux := http.NewServeMux()
+		register(r.s.api(mux))
+		return mux
 	})
+	r.made = append(r.made, made)
+	r.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, q *http.Request) { made().ServeHTTP(w, q) })
 }
+
+// mayBeEmpty marks a route whose body may be empty.
+const mayBeEmpty = "may be empty"
 
 // status sets the status of a route's success.
 func status(code int) func(*huma.Operation) {

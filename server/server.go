@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -272,14 +270,11 @@ func (s *Server) serveSpec(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(spec)
 }
 
-// everyRoute describes the routes of all groups.
+// everyRoute describes all routes.
 func (s *Server) everyRoute() *huma.OpenAPI {
-	all := s.router(http.NewServeMux())
-	groups := s.routes()
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		groups[name](all)
-	}
-	return all.api.OpenAPI()
+	doc := s.api(http.NewServeMux())
+	s.routes(&router{s: s, doc: doc})
+	return doc.OpenAPI()
 }
 
 // document writes the OpenAPI document.
