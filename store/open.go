@@ -97,7 +97,14 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if d.read, err = openPool(path, false); err != nil {
 		return nil, openFault(op, dir, err)
 	}
+	if d.write, err = openPool(path, true); err != nil {
+		return nil, openFault(op, dir, err)
+	}
+	// To open a connection takes as long as all the rest. It changes nothing, so both are opened at once.
+	var second sync.WaitGroup
+	second.Go(func() { _ = d.write.PingContext(ctx) }) // what keeps it from opening is found again below
 	ours, fresh, err := probe(ctx, d.read)
+	second.Wait()
 	if err != nil {
 		return nil, openFault(op, dir, err)
 	}
@@ -110,9 +117,6 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	}
 	d.boxes = newBoxes(d.master)
 	d.spill.box, d.files.box = newBox(d.master, "spill"), newBox(d.master, "attached")
-	if d.write, err = openPool(path, true); err != nil {
-		return nil, openFault(op, dir, err)
-	}
 	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, openFault(op, dir, err)
 	}
@@ -135,6 +139,13 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		tidying.Wait()
 	}()
 	return d, nil
+}
+
+// Readers says how many reads may run at once, if not four. Each has a connection, which takes a millisecond
+// to open and its share of memory: a command that runs by itself is as fast with one.
+func (d *DB) Readers(n int) {
+	d.read.SetMaxOpenConns(n)
+	d.read.SetMaxIdleConns(n)
 }
 
 // Close writes what waits, waits for the writer to end, and closes the files. Later calls fail.
@@ -362,6 +373,9 @@ func plainReason(err error) string {
 
 // prepare marks a fresh database as ours, brings it to this version, and checks that the key belongs to it.
 func (d *DB) prepare(ctx context.Context, fresh bool) error {
+	if _, err := d.write.ExecContext(ctx, sqlJournal); err != nil {
+		return err
+	}
 	if fresh {
 		if _, err := d.write.ExecContext(ctx, sqlClaim); err != nil {
 			return err

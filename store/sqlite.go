@@ -52,6 +52,7 @@ const (
 	sqlSynced     = "PRAGMA synchronous = FULL"
 	sqlUnsynced   = "PRAGMA synchronous = NORMAL"
 	sqlForeign    = "PRAGMA data_version" // another number after another process wrote
+	sqlJournal    = "PRAGMA journal_mode = WAL"
 	sqlClaim      = "PRAGMA application_id = 0x6a6b6c6e"
 	sqlVersion    = "PRAGMA user_version"
 	sqlIsOurs     = "PRAGMA application_id"
@@ -69,7 +70,6 @@ func dsn(path string, writer bool) string {
 	add("foreign_keys(1)")
 	add("temp_store(2)") // what a statement puts aside stays in memory, and out of the folder for everybody's scratch files
 	if writer {
-		add("journal_mode(WAL)")
 		add("synchronous(NORMAL)")
 		add("wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")")
 		add("journal_size_limit(" + strconv.Itoa(8*checkpointEvery*4096*8) + ")")
