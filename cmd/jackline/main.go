@@ -150,6 +150,8 @@ func (m *Main) root() *cobra.Command {
 		Short: "An agent server for the model of your choice; code decides what it may touch",
 		Long: "Jackline gives a model of your choice real tools, files and a shell, and keeps deciding itself what it may touch.\n" +
 			"Without a command it chats on a terminal.",
+		// No template is given for what it prints: with package text/template in the program the linker keeps each method of
+		// each type, a tenth of the binary.
 		SilenceUsage: true, SilenceErrors: true, Version: buildVersion(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -159,7 +161,6 @@ func (m *Main) root() *cobra.Command {
 			return m.chat(cmd.Context(), chatOptions{})
 		},
 	}
-	root.SetVersionTemplate("jackline {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	f := root.PersistentFlags()
 	m.color = "auto"

@@ -167,6 +167,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		return m.failedRun(o, err)
 	}
 	defer conn.close()
+	conn.ahead(o.dir)
 	c := conn.client
 
 	s, err := m.session(ctx, c, o)

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,18 +82,26 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if a.guard, err = newGuard(conf, hosts); err != nil {
 		return nil, err
 	}
-	if a.db, err = store.Open(ctx, conf.Places.Data); err != nil {
+	// Much of a short command's time goes into being started, so what does not need the store is made beside it.
+	var names []string
+	var broken error
+	var beside sync.WaitGroup
+	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy() })
+	a.db, err = store.Open(ctx, conf.Places.Data)
+	if beside.Wait(); err == nil {
+		err = broken
+	}
+	if err != nil {
 		return nil, err
+	}
+	if hosts == nil {
+		a.db.Readers(1)
 	}
 	if a.token, err = client.Token(conf.Places.Data, a.log); err != nil {
 		return nil, err
 	}
 	a.set = settings.New(conf, a.db)
 	a.engines = m.engines(a)
-	var names []string
-	if a.policy, names, a.runner, err = newPolicy(); err != nil {
-		return nil, err
-	}
 	// Those that came through the page or the API were checked when they came.
 	if faults := a.policy.CheckRules(conf.Get("permissions.rules").([]jackline.Rule)); len(faults) > 0 {
 		return nil, jackline.E("config", jackline.Invalid, errors.Join(faults...), "permissions.rules (%s): %s",
@@ -257,6 +262,9 @@ type connection struct {
 	own    bool // the server is inside this process
 	close  func()
 
+	// ahead makes what a task in a folder needs, while it is not needed yet. It does not wait, and what fails is tried again.
+	ahead func(dir string)
+
 	// interrupted makes what this process was doing end as interrupted.
 	interrupted func()
 }
@@ -270,69 +278,31 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	m.warn(conf.Warnings)
 	if !alone {
 		if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil {
-			return &connection{client: c, close: func() {}, interrupted: func() {}}, nil
+			return &connection{client: c, close: func() {}, ahead: func(string) {}, interrupted: func() {}}, nil
 		}
 	}
 	a, err := m.openApp(ctx, conf, nil)
 	if err != nil {
 		return nil, err
 	}
-	l := newPipe()
-	served := make(chan error, 1)
-	serveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	go func() { served <- a.server.Serve(serveCtx, l) }()
-	var once sync.Once
-	end := func() {
-		once.Do(func() {
-			stop()
-			if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
-				a.log.Error("serve", "err", err)
-			}
-			a.close(context.WithoutCancel(ctx))
-		})
-	}
-	h := &http.Client{Transport: &http.Transport{Proxy: nil, DialContext: l.dial}}
-	return &connection{client: &client.Client{Base: "http://" + inProcess, Token: a.token, Version: buildVersion(), HTTP: h}, own: true, close: end, interrupted: end}, nil
+	in := &client.Within{Handler: a.server.Handler()}
+	var beside sync.WaitGroup
+	end := sync.OnceFunc(func() {
+		beside.Wait()
+		a.server.Close()
+		in.Close()
+		a.close(context.WithoutCancel(ctx))
+	})
+	return &connection{
+		client: &client.Client{Base: "http://" + inProcess, Token: a.token, Version: buildVersion(), HTTP: in.HTTP()},
+		own:    true, close: end, interrupted: end,
+		ahead: func(dir string) {
+			beside.Go(func() {
+				a.server.Prepare("sessions/turns", "sessions/events")
+				if dir, err := a.vet(ctx, dir); err == nil {
+					_, _ = a.place(dir)
+				}
+			})
+		},
+	}, nil
 }
-
-// A pipe is a listener inside the process.
-type pipe struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newPipe() *pipe { return &pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipe) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipe) Close() error {
-	p.once.Do(func() { close(p.done) })
-	return nil
-}
-
-func (p *pipe) Addr() net.Addr { return pipeAddr{} }
-
-func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-p.done:
-		return nil, fmt.Errorf("the server inside this process has ended")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return inProcess }

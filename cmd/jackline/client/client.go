@@ -27,7 +27,7 @@ type Client struct {
 	Base    string       // http://127.0.0.1:7717
 	Token   string       // "" is sent to nobody
 	Version string       // of this program; answers are logged as the command line's
-	HTTP    *http.Client // by [HTTP], or one that dials into this process
+	HTTP    *http.Client // by [HTTP], or [Within.HTTP]
 }
 
 // HTTP is what requests to a server are made with: it goes past proxies, and follows no redirection, which could take the token
