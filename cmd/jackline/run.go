@@ -169,7 +169,6 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	defer conn.close()
 	conn.ahead(o.dir)
 	c := conn.client
-
 	s, err := m.session(ctx, c, o)
 	if err != nil {
 		return m.failedRun(o, err)
