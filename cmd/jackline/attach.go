@@ -31,7 +31,7 @@ func (m *Main) attachCmd() *cobra.Command {
 func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage("%q is no address like http://127.0.0.1:7717", address)
+		return terminal.Usage("%q is no address like http://127.0.0.1:7717", address)
 	}
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -45,7 +45,7 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 		// This machine's token goes to this machine's server and nowhere else.
 		own := client.Running(ctx, conf.Places.Data, buildVersion())
 		if own == nil || own.Base != c.Base {
-			return usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.Base)
+			return terminal.Usage("%s is not set; it must hold the token of the server at %s", tokenEnv, c.Base)
 		}
 		c = own
 	}
@@ -65,10 +65,10 @@ func (m *Main) attach(ctx context.Context, address, tokenEnv, session string) er
 	if t.Interactive {
 		t.Lines = terminal.ReadLines(m.In)
 	}
-	stopWatch := m.onSignal(func(os.Signal) { leave(&exit{exitInterrupted, nil}) })
+	stopWatch := m.onSignal(func(os.Signal) { leave(&terminal.Exit{Code: terminal.ExitInterrupted, Err: nil}) })
 	defer stopWatch()
 	err = m.watch(ctx, c, t, id)
-	var e *exit
+	var e *terminal.Exit
 	if err != nil && errors.As(context.Cause(ctx), &e) {
 		return e
 	}
@@ -112,7 +112,7 @@ func (m *Main) watch(ctx context.Context, c *client.Client, t *terminal.Terminal
 			for _, a := range w.Waiting {
 				fmt.Fprintf(m.Err, "jackline: waits for an answer: %s\n", terminal.Plain(string(a)))
 			}
-			return &exit{exitWaiting, nil}
+			return &terminal.Exit{Code: terminal.ExitWaiting, Err: nil}
 		}
 		t.Finish(w)
 		if w.End.Status != jackline.Done && w.End.Reason != "" {

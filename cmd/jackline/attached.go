@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/extract"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/upload"
@@ -75,13 +76,13 @@ type localFile struct {
 // files reads what is to be attached to a prompt, before anything else is done.
 func files(paths []string, prompt string) ([]localFile, error) {
 	if len(paths) > 0 && prompt == "" {
-		return nil, usage("--attach goes with a task: say what is to be done with the file")
+		return nil, terminal.Usage("--attach goes with a task: say what is to be done with the file")
 	}
 	var all []localFile
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, usage("--attach %s: %s", path, attachReason(err))
+			return nil, terminal.Usage("--attach %s: %s", path, attachReason(err))
 		}
 		info, err := f.Stat()
 		if err == nil && !info.Mode().IsRegular() {
@@ -95,7 +96,7 @@ func files(paths []string, prompt string) ([]localFile, error) {
 			err = fmt.Errorf("it is larger than %d MiB", upload.MaxFile>>20)
 		}
 		if err != nil {
-			return nil, usage("--attach %s: %s", path, attachReason(err))
+			return nil, terminal.Usage("--attach %s: %s", path, attachReason(err))
 		}
 		all = append(all, localFile{filepath.Base(path), data})
 	}

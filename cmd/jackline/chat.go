@@ -70,11 +70,11 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 	stopWatch := m.onSignal(func(sig os.Signal) {
 		id := running.Swap(nil) // the second one leaves
 		if sig == syscall.SIGTERM || id == nil {
-			cancel(&exit{exitInterrupted, nil})
+			cancel(&terminal.Exit{Code: terminal.ExitInterrupted, Err: nil})
 			return
 		}
 		if err := c.Stop(ctx, *id); err != nil {
-			cancel(&exit{exitInterrupted, nil})
+			cancel(&terminal.Exit{Code: terminal.ExitInterrupted, Err: nil})
 		}
 	})
 	defer stopWatch()
@@ -106,7 +106,7 @@ func (m *Main) chat(ctx context.Context, o chatOptions) error {
 		running.Store(&id)
 		quit, err = m.turn(ctx, c, t, s.ID, body)
 		if err != nil {
-			var e *exit
+			var e *terminal.Exit
 			if errors.As(context.Cause(ctx), &e) {
 				conn.interrupted()
 				return e

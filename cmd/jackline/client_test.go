@@ -39,7 +39,7 @@ func TestServersWordsArePlain(t *testing.T) {
 		Args: []string{"attach", srv.URL}, Env: func(k string) string { return map[string]string{"JACKLINE_TOKEN": "x"}[k] },
 		In: strings.NewReader(""), Out: &out, Err: &errs,
 	}
-	if code := m.Run(t.Context()); code != exitFailed || !strings.Contains(errs.String(), "gone") {
+	if code := m.Run(t.Context()); code != terminal.ExitFailed || !strings.Contains(errs.String(), "gone") {
 		t.Errorf("code %d: %q", code, errs.String())
 	}
 	said := terminal.Sentence(&client.Problem{Detail: "a\x1b[2Jb"}) + terminal.Sentence(jackline.E("x", jackline.Invalid, nil, "a\u202eb")) + terminal.OneLine("a\nb\tc\x1bd")
@@ -117,7 +117,7 @@ func TestAttach(t *testing.T) {
 	step()
 	card := a.card(s.ID)
 	ended, _, _, errs := attached(t, a, strings.NewReader(""), false)
-	if code := <-ended; code != exitWaiting || !strings.Contains(errs.String(), string(card.ID)) {
+	if code := <-ended; code != terminal.ExitWaiting || !strings.Contains(errs.String(), string(card.ID)) {
 		t.Errorf("with a card open: code %d: %s", code, errs)
 	}
 	a.answer(card.ID, map[string]any{"approved": true})
@@ -129,7 +129,7 @@ func TestAttach(t *testing.T) {
 	case <-follows:
 	}
 	let <- struct{}{}
-	if code := <-ended; code != exitOK || strings.Count(out.String(), "The first is written.") != 1 {
+	if code := <-ended; code != terminal.ExitOK || strings.Count(out.String(), "The first is written.") != 1 {
 		t.Errorf("to the end: code %d: %s%s", code, out, errs)
 	}
 
@@ -141,7 +141,7 @@ func TestAttach(t *testing.T) {
 	eventually(t, "the card", func() bool { return strings.Contains(errs.String(), "Allow this?") })
 	fmt.Fprintln(person, "y")
 	step()
-	if code := <-ended; code != exitOK || strings.Count(out.String(), "The second is written.") != 1 {
+	if code := <-ended; code != terminal.ExitOK || strings.Count(out.String(), "The second is written.") != 1 {
 		t.Errorf("with a person: code %d: %s%s", code, out, errs)
 	}
 	_ = person.Close()
@@ -163,7 +163,7 @@ func TestContinueWhereSomethingWasSaid(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		m := &Main{Args: args, Env: func(k string) string { return env[k] }, In: strings.NewReader(""), Out: &out, Err: &errs}
-		if code := m.Run(t.Context()); code != exitOK {
+		if code := m.Run(t.Context()); code != terminal.ExitOK {
 			t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
 		}
 		_ = json.Unmarshal(out.Bytes(), &o)

@@ -49,7 +49,7 @@ func (m *Main) doctorCmd() *cobra.Command {
 				m.printHealth(h)
 			}
 			if !h.OK {
-				return &exit{exitFailed, nil}
+				return &terminal.Exit{Code: terminal.ExitFailed, Err: nil}
 			}
 			return nil
 		},

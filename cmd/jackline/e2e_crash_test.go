@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // lines counts the lines of a file of the workspace; one that is not there has none.
@@ -156,21 +157,21 @@ func TestTwoServers(t *testing.T) {
 	h := newHome(t, engine(t, "=== *\nx\n").URL, "native")
 	p, a := h.startServer()
 	code, stdout, stderr := h.cli("serve", "--listen", "127.0.0.1:0", "--model", "another")
-	if code != exitFailed || stdout != "" || !strings.Contains(stderr, fmt.Sprintf("Another Jackline serves this data: process %d", p.cmd.Process.Pid)) ||
+	if code != terminal.ExitFailed || stdout != "" || !strings.Contains(stderr, fmt.Sprintf("Another Jackline serves this data: process %d", p.cmd.Process.Pid)) ||
 		!strings.Contains(stderr, "stop it first") {
 		t.Errorf("code %d, %q: %s", code, stdout, stderr)
 	}
 	// Without settings of its own it only makes a link to the first one.
 	code, stdout, _ = h.cli("web", "--open=false")
 	base, link, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(stdout, "Jackline is at ")), "/#code=")
-	if code != exitOK || base != a.base {
+	if code != terminal.ExitOK || base != a.base {
 		t.Errorf("code %d, %q", code, stdout)
 	}
 	logIn(t, base, link)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if n := p.wait(); n != exitOK {
+	if n := p.wait(); n != terminal.ExitOK {
 		t.Errorf("the first server ended with code %d: %s", n, p.errs)
 	}
 	if _, err := os.Stat(h.data("address")); !errors.Is(err, os.ErrNotExist) {
@@ -215,7 +216,7 @@ Never said.
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if n := p.wait(); n != exitInterrupted {
+	if n := p.wait(); n != terminal.ExitInterrupted {
 		t.Errorf("the run ended with code %d: %s", n, p.errs)
 	}
 	for _, pid := range read() {

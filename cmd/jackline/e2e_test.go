@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // The job that everything here is proved with: list, read, edit with a yes, run with a yes, verify, answer.
@@ -266,16 +267,16 @@ func jobParked(t *testing.T, h *home) export {
 	code, _, stderr := h.cli("run", "-C", h.ws, "--on-ask", "wait", jobPrompt)
 	for range 2 {
 		m := printedApproval.FindStringSubmatch(stderr)
-		if code != exitWaiting || m == nil {
+		if code != terminal.ExitWaiting || m == nil {
 			t.Fatalf("code %d, %s", code, stderr)
 		}
 		var stdout string
 		code, stdout, stderr = h.cli("approve", "yes", m[1], "--for", "once")
-		if code == exitOK && !strings.Contains(stdout, jobAnswer) {
+		if code == terminal.ExitOK && !strings.Contains(stdout, jobAnswer) {
 			t.Errorf("the answer is not printed: %s", stdout)
 		}
 	}
-	if code != exitOK {
+	if code != terminal.ExitOK {
 		t.Fatalf("code %d, %s", code, stderr)
 	}
 	return exported(t, h)
@@ -307,7 +308,7 @@ func jobWatched(t *testing.T, h *home) export {
 	}
 	select {
 	case code := <-ended:
-		if code != exitOK || !strings.Contains(out.String(), jobAnswer) {
+		if code != terminal.ExitOK || !strings.Contains(out.String(), jobAnswer) {
 			t.Errorf("code %d: %s%s", code, out, errs)
 		}
 	case <-time.After(patience):
@@ -322,12 +323,12 @@ func jobOnServer(t *testing.T, h *home) export {
 	a := h.serve()
 	code, stdout, stderr := h.cli("run", "-C", h.ws, "--on-ask", "wait", "--output", "json", jobPrompt)
 	var out outcome
-	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != exitWaiting || len(out.Waiting) != 1 {
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != terminal.ExitWaiting || len(out.Waiting) != 1 {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
 	for range 2 {
 		card := a.card(out.Session)
-		if code, _, stderr := h.cli("approve", "yes", string(card.ID)); code != exitOK {
+		if code, _, stderr := h.cli("approve", "yes", string(card.ID)); code != terminal.ExitOK {
 			t.Fatalf("approve: code %d: %s", code, stderr)
 		}
 	}

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,39 +18,13 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/models"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/model/detect"
 )
 
 // version is set by the linker.
 var version = "dev"
-
-// Exit codes, a contract with scripts.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitWaiting     = 3 // waits for a person, or went on without one
-	exitLimit       = 4
-	exitNoModel     = 5
-	exitRefused     = 6
-	exitInterrupted = 130
-	exitTerminated  = 143
-)
-
-// An exit is an error that knows its exit code. Its message may be empty: then everything is said already.
-type exit struct {
-	code int
-	err  error
-}
-
-func (e *exit) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-func (e *exit) Unwrap() error { return e.err }
 
 // Main is the program with its surroundings as values, so that tests start the same thing as a person does.
 type Main struct {
@@ -95,39 +68,39 @@ func (m *Main) Run(ctx context.Context) int {
 	root.SetErr(m.Err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return terminal.ExitOK
 	}
-	code := exitFailed
-	var e *exit
+	code := terminal.ExitFailed
+	var e *terminal.Exit
 	var p *client.Problem
 	var je *jackline.Error
 	say := err.Error()
 	switch {
 	case errors.As(err, &e):
-		code = e.code
-		if e.err == nil {
+		code = e.Code
+		if e.Err == nil {
 			return code
 		}
-		if say = e.err.Error(); errors.As(e.err, &je) {
+		if say = e.Err.Error(); errors.As(e.Err, &je) {
 			say = je.Say
 		}
 	case errors.As(err, &p):
 		say = p.Detail
 		switch p.Status {
 		case 400, 422:
-			code = exitUsage
+			code = terminal.ExitUsage
 		case 503:
 			if p.Kind == jackline.NoModel.String() { // else it is the store that cannot be reached
-				code = exitNoModel
+				code = terminal.ExitNoModel
 			}
 		}
 	case errors.As(err, &je):
 		say = je.Say
 		code = codeOf(je.Kind)
 	case errors.Is(err, context.Canceled):
-		return exitInterrupted
+		return terminal.ExitInterrupted
 	default: // cobra's: unknown commands and flags
-		code = exitUsage
+		code = terminal.ExitUsage
 	}
 	fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(say))
 	return code
@@ -136,12 +109,12 @@ func (m *Main) Run(ctx context.Context) int {
 func codeOf(k jackline.Kind) int {
 	switch k {
 	case jackline.Invalid, jackline.Unprocessed:
-		return exitUsage
+		return terminal.ExitUsage
 	case jackline.NoModel:
-		return exitNoModel
+		return terminal.ExitNoModel
 	case jackline.Unavailable, jackline.Internal, jackline.NotFound, jackline.Forbidden, jackline.Conflict, jackline.Gone, jackline.Timeout:
 	}
-	return exitFailed
+	return terminal.ExitFailed
 }
 
 func (m *Main) root() *cobra.Command {
@@ -168,9 +141,15 @@ func (m *Main) root() *cobra.Command {
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), m.modelsCmd(), m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), models.Command(m, m.In, m.Env), m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
+
+// Person implements models.Program.
+func (m *Main) Person() *terminal.Terminal { return m.terminal() }
+
+// Quiet implements models.Program.
+func (m *Main) Quiet() bool { return m.quiet }
 
 // terminal is the person's terminal, or the lack of one.
 func (m *Main) terminal() *terminal.Terminal {
@@ -237,13 +216,4 @@ func (m *Main) versionCmd() *cobra.Command {
 }
 
 // json prints one value as one line of JSON.
-func (m *Main) json(v any) error {
-	enc := json.NewEncoder(m.Out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return &exit{exitFailed, err}
-	}
-	return nil
-}
-
-func usage(format string, a ...any) error { return &exit{exitUsage, fmt.Errorf(format, a...)} }
+func (m *Main) json(v any) error { return m.terminal().JSON(v) }

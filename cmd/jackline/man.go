@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/manual"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // manSections are what the manual says of the whole program.
@@ -24,14 +25,14 @@ func manSections() []manual.Section {
 			"  ~/.local/state/jackline          logs\n" +
 			"  ~/jackline                       the workspace of new chats\n"},
 		{Title: "EXIT STATUS", Text: "  " + strings.Join([]string{
-			fmt.Sprintf("%-9d done", exitOK),
-			fmt.Sprintf("%-9d it failed", exitFailed),
-			fmt.Sprintf("%-9d wrong usage or settings", exitUsage),
-			fmt.Sprintf("%-9d it waits for a person, or went on without one", exitWaiting),
-			fmt.Sprintf("%-9d out of steps, tokens or time", exitLimit),
-			fmt.Sprintf("%-9d no model, or the engine cannot be reached", exitNoModel),
-			fmt.Sprintf("%-9d with --on-ask fail: refused, and nobody may allow it", exitRefused),
-			fmt.Sprintf("%d, %d  interrupted, terminated", exitInterrupted, exitTerminated),
+			fmt.Sprintf("%-9d done", terminal.ExitOK),
+			fmt.Sprintf("%-9d it failed", terminal.ExitFailed),
+			fmt.Sprintf("%-9d wrong usage or settings", terminal.ExitUsage),
+			fmt.Sprintf("%-9d it waits for a person, or went on without one", terminal.ExitWaiting),
+			fmt.Sprintf("%-9d out of steps, tokens or time", terminal.ExitLimit),
+			fmt.Sprintf("%-9d no model, or the engine cannot be reached", terminal.ExitNoModel),
+			fmt.Sprintf("%-9d with --on-ask fail: refused, and nobody may allow it", terminal.ExitRefused),
+			fmt.Sprintf("%d, %d  interrupted, terminated", terminal.ExitInterrupted, terminal.ExitTerminated),
 		}, "\n  ") + "\n"},
 	}
 }
@@ -46,7 +47,7 @@ func (m *Main) manCmd() *cobra.Command {
 			pages := manual.Pages(cmd.Root(), buildVersion(), manSections()...)
 			if dir != "" {
 				if len(args) > 0 {
-					return usage("--dir writes all pages: name no command with it")
+					return terminal.Usage("--dir writes all pages: name no command with it")
 				}
 				return writePages(dir, pages)
 			}
@@ -63,7 +64,7 @@ func (m *Main) manCmd() *cobra.Command {
 					return err
 				}
 			}
-			return usage("%s has no manual page", c.CommandPath())
+			return terminal.Usage("%s has no manual page", c.CommandPath())
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write all pages into this `folder`, which is made if it is missing")

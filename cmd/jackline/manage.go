@@ -28,6 +28,11 @@ func (m *Main) with(cmd *cobra.Command, f func(context.Context, *client.Client) 
 	return f(cmd.Context(), conn.client)
 }
 
+// With implements models.Program.
+func (m *Main) With(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	return m.with(cmd, f)
+}
+
 func (m *Main) table() *tabwriter.Writer { return tabwriter.NewWriter(m.Out, 0, 4, 2, ' ', 0) }
 
 func (m *Main) stopCmd() *cobra.Command {
@@ -40,7 +45,7 @@ func (m *Main) stopCmd() *cobra.Command {
 			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
 				switch {
 				case all == lift && len(args) == 0, all && lift, (all || lift) && len(args) > 0:
-					return usage("name one chat, or --all, or --lift")
+					return terminal.Usage("name one chat, or --all, or --lift")
 				case all, lift:
 					body := map[string]any{}
 					if lift {
@@ -121,7 +126,7 @@ func (m *Main) permissionsTest(ctx context.Context, c *client.Client, args []str
 	}
 	if !asJSON {
 		if len(args) != 1 {
-			return usage(`name a command: jackline permissions test "git push"`)
+			return terminal.Usage(`name a command: jackline permissions test "git push"`)
 		}
 		line, err := json.Marshal(map[string]string{"id": "1", "kind": "shell", "shell": "sh", "command": args[0]})
 		if err != nil {
@@ -137,7 +142,7 @@ func (m *Main) permissionsTest(ctx context.Context, c *client.Client, args []str
 			continue
 		}
 		if !json.Valid(line) {
-			return usage("line %d is not JSON", n)
+			return terminal.Usage("line %d is not JSON", n)
 		}
 		if err := judge(line); err != nil {
 			return err

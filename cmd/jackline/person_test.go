@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // A tool called by hand runs after a yes, as it was allowed, and after nothing else.
@@ -34,7 +35,7 @@ func TestCallByHand(t *testing.T) {
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if strings.TrimSpace(string(got)) != want || (code == exitOK) != (want != "") {
+		if strings.TrimSpace(string(got)) != want || (code == terminal.ExitOK) != (want != "") {
 			t.Errorf("%q: the file holds %q, exit code %d\n%s%s", typed, got, code, out.String(), errs.String())
 		}
 	}
@@ -51,7 +52,7 @@ func TestContinueInMode(t *testing.T) {
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
 		m := &Main{Args: args, Env: func(k string) string { return env[k] }, In: strings.NewReader(""), Out: &out, Err: &errs}
-		if code := m.Run(t.Context()); code != exitOK {
+		if code := m.Run(t.Context()); code != terminal.ExitOK {
 			t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
 		}
 		return out.String()
@@ -83,7 +84,7 @@ func TestChatFromAPipe(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		code := m.Run(ctx)
 		cancel()
-		if got := strings.Join(strings.Fields(out.String()), " "); code != exitOK || got != want {
+		if got := strings.Join(strings.Fields(out.String()), " "); code != terminal.ExitOK || got != want {
 			t.Errorf("%q: exit code %d, said %q, want %q\n%s", typed, code, got, want, errs.String())
 		}
 	}

@@ -74,7 +74,7 @@ func (m *Main) runCmd() *cobra.Command {
 				return err
 			}
 			if prompt == "" && o.cont == "" {
-				return usage(`there is no task: jackline run "what is to be done"`)
+				return terminal.Usage(`there is no task: jackline run "what is to be done"`)
 			}
 			return m.run(cmd.Context(), prompt, o)
 		},
@@ -108,7 +108,7 @@ func (m *Main) prompt(args []string) (string, error) {
 			return "", jackline.E("run", jackline.Invalid, err, "Standard input cannot be read.")
 		}
 		if len(b) > maxStdin {
-			return "", usage("standard input holds more than %d bytes; put it into a file of the workspace and name that", maxStdin)
+			return "", terminal.Usage("standard input holds more than %d bytes; put it into a file of the workspace and name that", maxStdin)
 		}
 		piped = strings.TrimSpace(strings.ToValidUTF8(string(b), "�"))
 	}
@@ -151,7 +151,7 @@ type outcome struct {
 
 func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "jsonl" {
-		return usage("--output must be text, json or jsonl, not %q", o.output)
+		return terminal.Usage("--output must be text, json or jsonl, not %q", o.output)
 	}
 	if err := m.warnIdle(o.allow); err != nil {
 		return err
@@ -203,16 +203,16 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	var interrupts atomic.Int32
 	stopWatch := m.onSignal(func(sig os.Signal) {
 		if sig == syscall.SIGTERM {
-			cancel(&exit{exitTerminated, nil})
+			cancel(&terminal.Exit{Code: terminal.ExitTerminated, Err: nil})
 			return
 		}
 		if interrupts.Add(1) > 1 {
-			cancel(&exit{exitInterrupted, nil})
+			cancel(&terminal.Exit{Code: terminal.ExitInterrupted, Err: nil})
 			return
 		}
 		t.Say("\nStopping; once more to leave at once.\n")
 		if err := c.Stop(ctx, s.ID); err != nil {
-			cancel(&exit{exitInterrupted, nil})
+			cancel(&terminal.Exit{Code: terminal.ExitInterrupted, Err: nil})
 		}
 	})
 	defer stopWatch()
@@ -222,7 +222,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 		}
 	}})
 	if err != nil {
-		var e *exit
+		var e *terminal.Exit
 		if errors.As(context.Cause(ctx), &e) {
 			conn.interrupted()
 			return e
@@ -270,7 +270,7 @@ func (m *Main) session(ctx context.Context, c *client.Client, o runOptions) (jac
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return jackline.Session{}, usage("-C %s: %v", dir, err)
+			return jackline.Session{}, terminal.Usage("-C %s: %v", dir, err)
 		}
 		dir = abs
 	}
@@ -287,7 +287,7 @@ func (m *Main) session(ctx context.Context, c *client.Client, o runOptions) (jac
 	s, err := c.CreateSession(ctx, in)
 	var p *client.Problem
 	if errors.As(err, &p) && p.Status < 500 {
-		return s, &exit{exitUsage, p} // the folder or the mode cannot be meant
+		return s, &terminal.Exit{Code: terminal.ExitUsage, Err: p} // the folder or the mode cannot be meant
 	}
 	return s, err
 }
@@ -310,12 +310,12 @@ func goOn(ctx context.Context, c *client.Client, o runOptions, dir string) (s ja
 			return s, err
 		}
 		if !found {
-			return s, usage("there is no chat to go on with in this workspace")
+			return s, terminal.Usage("there is no chat to go on with in this workspace")
 		}
 	} else if s, err = client.Ask[jackline.Session](ctx, c, http.MethodGet, client.SessionPath(jackline.SessionID(o.cont)), nil); err != nil {
 		return s, err
 	} else if dir != "" && dir != s.Workspace {
-		return s, usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
+		return s, terminal.Usage("that chat works in %s: leave -C out, or begin a new chat", s.Workspace)
 	}
 	if o.mode == "" || o.mode == s.Mode.String() {
 		return s, nil
@@ -371,7 +371,7 @@ func (m *Main) report(ctx context.Context, c *client.Client, o runOptions, t *te
 		}
 	} else if out.Answer != "" && !t.Stream {
 		if _, err := fmt.Fprintln(m.Out, strings.TrimRight(terminal.Plain(out.Answer), "\n")); err != nil {
-			return &exit{exitFailed, fmt.Errorf("the answer could not be written: %w", err)}
+			return &terminal.Exit{Code: terminal.ExitFailed, Err: fmt.Errorf("the answer could not be written: %w", err)}
 		}
 	}
 	for _, d := range out.Denied {
@@ -385,44 +385,44 @@ func (m *Main) report(ctx context.Context, c *client.Client, o runOptions, t *te
 
 // exitOf is the exit code of a turn.
 func (m *Main) exitOf(out outcome, interrupted bool) error {
-	code := exitFailed
+	code := terminal.ExitFailed
 	switch out.Status {
 	case jackline.Done:
-		code = exitOK
+		code = terminal.ExitOK
 		for _, d := range out.Denied {
 			if d.By == jackline.ByNobody {
-				code = exitWaiting
+				code = terminal.ExitWaiting
 			}
 		}
 	case jackline.Waiting, jackline.Queued, jackline.Running:
-		code = exitWaiting
+		code = terminal.ExitWaiting
 		for _, id := range out.Waiting {
 			fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", terminal.Plain(string(id)))
 		}
 	case jackline.StepLimit:
-		code = exitLimit
+		code = terminal.ExitLimit
 	case jackline.Stopped:
 		if interrupted {
-			code = exitInterrupted
+			code = terminal.ExitInterrupted
 		}
 	case jackline.Failed, jackline.Interrupted:
 		if out.Error != nil {
 			switch out.Error.Kind {
 			case "ask":
-				code = exitWaiting
+				code = terminal.ExitWaiting
 			case "refused":
-				code = exitRefused
+				code = terminal.ExitRefused
 			case jackline.Unavailable.String(), jackline.NoModel.String(), jackline.Forbidden.String(): // the last: it wants a key
-				code = exitNoModel
+				code = terminal.ExitNoModel
 			case jackline.Invalid.String():
-				code = exitUsage
+				code = terminal.ExitUsage
 			}
 		}
 	}
-	if code == exitOK {
+	if code == terminal.ExitOK {
 		return nil
 	}
-	return &exit{code, nil}
+	return &terminal.Exit{Code: code, Err: nil}
 }
 
 // onSignal calls f for each signal until the returned function is called, which waits for the last call of f to end.
@@ -441,3 +441,6 @@ func (m *Main) onSignal(f func(os.Signal)) (stop func()) {
 	}()
 	return func() { close(quit); <-done }
 }
+
+// OnSignal implements models.Program.
+func (m *Main) OnSignal(f func(os.Signal)) (stop func()) { return m.onSignal(f) }

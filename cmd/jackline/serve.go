@@ -54,7 +54,7 @@ func (m *Main) webCmd() *cobra.Command {
 func (m *Main) serve(ctx context.Context, open bool) error {
 	conf, err := settings.Load(m.Env, m.flags)
 	if err != nil {
-		return &exit{exitUsage, err}
+		return &terminal.Exit{Code: terminal.ExitUsage, Err: err}
 	}
 	m.warn(conf.Warnings)
 	if c := client.Running(ctx, conf.Places.Data, buildVersion()); c != nil && !m.ownEngine() {
@@ -93,12 +93,12 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stopWatch := m.onSignal(func(s os.Signal) {
-		code := exitInterrupted
+		code := terminal.ExitInterrupted
 		if s == syscall.SIGTERM {
-			code = exitTerminated
+			code = terminal.ExitTerminated
 		}
 		fmt.Fprintln(m.Err, "\nStopping; what runs is kept and taken up at the next start.")
-		cancel(&exit{code, nil})
+		cancel(&terminal.Exit{Code: code, Err: nil})
 	})
 	defer stopWatch()
 	m.greet("http://"+display(l.Addr())+"/#code="+a.server.NewCode(), note, " Ctrl+C ends the server.", open)
@@ -109,7 +109,7 @@ func (m *Main) serve(ctx context.Context, open bool) error {
 		fmt.Fprintf(m.Err, "Model: %s\n", terminal.Plain(st.Why))
 	}
 	err = a.server.Serve(ctx, l)
-	var e *exit
+	var e *terminal.Exit
 	if errors.As(context.Cause(ctx), &e) && (err == nil || errors.Is(err, context.Canceled)) {
 		return nil // asked to end, and ended well
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // strict makes the tree of commands refuse words that name nothing: cobra shows help for them and calls that a success.
@@ -60,9 +62,9 @@ func unknown(c *cobra.Command, word string) error {
 	const slips = 2 // letters that may be wrong in a word that was meant
 	c.SuggestionsMinimumDistance = slips
 	if near := c.SuggestionsFor(word); len(near) > 0 {
-		return usage("unknown command %q for %q; did you mean %s?", word, c.CommandPath(), strings.Join(near, " or "))
+		return terminal.Usage("unknown command %q for %q; did you mean %s?", word, c.CommandPath(), strings.Join(near, " or "))
 	}
-	return usage("unknown command %q for %q; see %s --help", word, c.CommandPath(), c.CommandPath())
+	return terminal.Usage("unknown command %q for %q; see %s --help", word, c.CommandPath(), c.CommandPath())
 }
 
 // A choice is the value of a flag that has only a few.

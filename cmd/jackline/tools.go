@@ -97,7 +97,7 @@ func (m *Main) toolsCmd() *cobra.Command {
 
 func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 	if !json.Valid([]byte(in)) {
-		return usage("--json must be a JSON object, not %q", in)
+		return terminal.Usage("--json must be a JSON object, not %q", in)
 	}
 	return m.with(cmd, func(ctx context.Context, c *client.Client) error {
 		body := map[string]any{"name": name, "args": json.RawMessage(in)}
@@ -115,7 +115,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 			t := m.terminal()
 			if !t.Interactive {
 				fmt.Fprintf(m.Err, "jackline: it needs permission: jackline approve yes %s\n", terminal.Plain(string(p.Approval)))
-				return &exit{exitWaiting, nil}
+				return &terminal.Exit{Code: terminal.ExitWaiting, Err: nil}
 			}
 			a, aerr := c.Approval(ctx, p.Approval)
 			if aerr != nil {
@@ -123,7 +123,7 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 			}
 			t.Lines = terminal.ReadLines(m.In)
 			if !t.Settle(ctx, c, a) {
-				return &exit{exitWaiting, nil}
+				return &terminal.Exit{Code: terminal.ExitWaiting, Err: nil}
 			}
 			// What runs is what the person allowed, and only if they did.
 			if a, err = c.Approval(ctx, p.Approval); err != nil {
@@ -131,20 +131,20 @@ func (m *Main) toolsCall(cmd *cobra.Command, name, in, session string) error {
 			}
 			if a.State != jackline.Approved {
 				fmt.Fprintf(m.Err, "jackline: it was not run: the question is %s.\n", terminal.Plain(string(a.State)))
-				return &exit{exitFailed, nil}
+				return &terminal.Exit{Code: terminal.ExitFailed, Err: nil}
 			}
 			body["args"], body["approved"], body["approval"] = a.Args, true, p.Approval
 			r, err = client.Ask[result](ctx, c, http.MethodPost, "/api/tools/run", body)
 		}
 		if errors.As(err, &p) && p.Decision == "deny" {
-			return &exit{exitRefused, p}
+			return &terminal.Exit{Code: terminal.ExitRefused, Err: p}
 		}
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(m.Out, terminal.Plain(r.Text))
 		if r.Outcome != jackline.OK {
-			return &exit{exitFailed, nil}
+			return &terminal.Exit{Code: terminal.ExitFailed, Err: nil}
 		}
 		return nil
 	})
@@ -196,7 +196,7 @@ func parsedOf(id string, r dialect.Reading) parsed {
 func (m *Main) parseOne() error {
 	b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
 	if err != nil || len(b) > maxStdin {
-		return usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
+		return terminal.Usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
 	}
 	// The tools as the loop knows them, with all their names.
 	set, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
@@ -237,10 +237,10 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 		}
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return usage("%s cannot be read: %v", file, err)
+			return terminal.Usage("%s cannot be read: %v", file, err)
 		}
 		if err := json.Unmarshal(b, into); err != nil {
-			return usage("%s is not what is expected: %v", file, err)
+			return terminal.Usage("%s is not what is expected: %v", file, err)
 		}
 	}
 	sc := bufio.NewScanner(m.In)
@@ -255,7 +255,7 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 			Text  string            `json:"text"`
 		}
 		if err := json.Unmarshal(sc.Bytes(), &in); err != nil {
-			return usage("line %d is not a JSON object with id, tools and text: %v", n, err)
+			return terminal.Usage("line %d is not a JSON object with id, tools and text: %v", n, err)
 		}
 		known := []model.Tool{}
 		for _, raw := range in.Tools {
@@ -267,13 +267,13 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 			if json.Unmarshal(raw, &name) == nil {
 				t, ok := catalogue[name]
 				if !ok {
-					return usage("line %d: the catalogue has no tool %q", n, name)
+					return terminal.Usage("line %d: the catalogue has no tool %q", n, name)
 				}
 				known = append(known, model.Tool{Name: name, Schema: t.Parameters})
 			} else if json.Unmarshal(raw, &own) == nil && own.Name != "" {
 				known = append(known, model.Tool{Name: own.Name, Schema: own.Parameters})
 			} else {
-				return usage("line %d: a tool must be a name or an object with name and parameters", n)
+				return terminal.Usage("line %d: a tool must be a name or an object with name and parameters", n)
 			}
 		}
 		if err := m.json(parsedOf(in.ID, dialect.Read(dialect.NewCatalogWith(known, aliases), in.Text))); err != nil {
@@ -281,7 +281,7 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return usage("standard input: %v", err)
+		return terminal.Usage("standard input: %v", err)
 	}
 	return nil
 }

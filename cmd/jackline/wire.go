@@ -19,6 +19,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/server"
@@ -273,7 +274,7 @@ type connection struct {
 func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 	conf, err := settings.Load(m.Env, m.flags)
 	if err != nil {
-		return nil, &exit{exitUsage, err}
+		return nil, &terminal.Exit{Code: terminal.ExitUsage, Err: err}
 	}
 	m.warn(conf.Warnings)
 	if !alone {

@@ -80,7 +80,7 @@ func (m *Main) folder(cmd *cobra.Command, args []string, asJSON bool, path strin
 	if len(args) == 1 {
 		abs, err := filepath.Abs(args[0])
 		if err != nil {
-			return usage("%s: %v", args[0], err)
+			return terminal.Usage("%s: %v", args[0], err)
 		}
 		body["path"] = abs
 	}

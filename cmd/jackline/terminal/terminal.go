@@ -48,6 +48,16 @@ func (t *Terminal) Say(format string, a ...any) {
 	}
 }
 
+// JSON writes v to Out, as one line.
+func (t *Terminal) JSON(v any) error {
+	enc := json.NewEncoder(t.Out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return &Exit{Code: ExitFailed, Err: err}
+	}
+	return nil
+}
+
 // Paint wraps s in an SGR code where colour is wanted.
 func (t *Terminal) Paint(code, s string) string {
 	if !t.Color {

@@ -1,14 +1,17 @@
-package main
+// Package models has the commands about engines and their models: what there is, what is known of it, and what it is good for.
+package models
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,15 +22,46 @@ import (
 	"github.com/jackline-ai/jackline/model"
 )
 
-func (m *Main) modelsCmd() *cobra.Command {
+// A Program is what these commands need of the program that they belong to.
+type Program interface {
+	// With runs f with a client of the running server, or of one inside this process.
+	With(cmd *cobra.Command, f func(context.Context, *client.Client) error) error
+
+	// Person is whoever is in front of the command, or the lack of one.
+	Person() *terminal.Terminal
+
+	// Quiet reports that no progress is wanted.
+	Quiet() bool
+
+	// OnSignal has f told of signals until stop is called.
+	OnSignal(f func(os.Signal)) (stop func())
+}
+
+// commands are the commands, with what all of them use.
+type commands struct {
+	Program
+	in  io.Reader
+	env func(string) string
+}
+
+// Command is the command "models" with all that is under it. Keys of engines are read from in, or from variables of env.
+func Command(p Program, in io.Reader, env func(string) string) *cobra.Command {
+	m := &commands{Program: p, in: in, env: env}
 	cmd := &cobra.Command{
 		Use: "models", Short: "The engines and their models",
 		Long: "The engines and their models: those on this machine, those that you added, and services for which the environment holds a key.\n" +
 			"A model is named by its name, or by its engine's id, a slash and its name.",
 	}
-	cmd.AddCommand(m.modelsListCmd(), m.modelsShowCmd(), m.modelsUseCmd(), m.modelsAddCmd(), m.modelsRemoveCmd(), m.modelsPullCmd(), m.modelsTestCmd())
+	cmd.AddCommand(m.list(), m.show(), m.use(), m.add(), m.remove(), m.pull(), m.test())
 	return cmd
 }
+
+func (m *commands) table() *tabwriter.Writer {
+	return tabwriter.NewWriter(m.Person().Out, 0, 4, 2, ' ', 0)
+}
+
+// json prints one value as one line of JSON.
+func (m *commands) json(v any) error { return m.Person().JSON(v) }
 
 func catalogue(ctx context.Context, c *client.Client, again bool) (model.Catalogue, error) {
 	path := "/api/models"
@@ -37,12 +71,12 @@ func catalogue(ctx context.Context, c *client.Client, again bool) (model.Catalog
 	return client.Ask[model.Catalogue](ctx, c, http.MethodGet, path, nil)
 }
 
-func (m *Main) modelsListCmd() *cobra.Command {
+func (m *commands) list() *cobra.Command {
 	asJSON, again := false, false
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the engines and their models", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				all, err := catalogue(ctx, c, again)
 				if err != nil {
 					return err
@@ -59,9 +93,9 @@ func (m *Main) modelsListCmd() *cobra.Command {
 	return cmd
 }
 
-func (m *Main) printCatalogue(all model.Catalogue) error {
+func (m *commands) printCatalogue(all model.Catalogue) error {
 	if len(all.Engines) == 0 {
-		fmt.Fprintln(m.Out, "No engine is found on this machine. Start one (ollama serve, llama-server, LM Studio), or add one: jackline models add ADDRESS")
+		fmt.Fprintln(m.Person().Out, "No engine is found on this machine. Start one (ollama serve, llama-server, LM Studio), or add one: jackline models add ADDRESS")
 		return nil
 	}
 	for _, e := range all.Engines {
@@ -69,7 +103,7 @@ func (m *Main) printCatalogue(all model.Catalogue) error {
 		if e.Name != "" && e.Name != e.ID {
 			name += " (" + e.Name + ")"
 		}
-		fmt.Fprintf(m.Out, "%s  %s  %s\n  %s\n", terminal.OneLine(name), terminal.OneLine(e.BaseURL), e.State, terminal.OneLine(e.Why))
+		fmt.Fprintf(m.Person().Out, "%s  %s  %s\n  %s\n", terminal.OneLine(name), terminal.OneLine(e.BaseURL), e.State, terminal.OneLine(e.Why))
 		w := m.table()
 		for _, it := range e.Models {
 			mark := " "
@@ -84,7 +118,7 @@ func (m *Main) printCatalogue(all model.Catalogue) error {
 	}
 	for _, p := range all.Pulls {
 		if !p.Over() {
-			fmt.Fprintf(m.Out, "fetching %s  %s\n", terminal.OneLine(p.Model), progress(p))
+			fmt.Fprintf(m.Person().Out, "fetching %s  %s\n", terminal.OneLine(p.Model), progress(p))
 		}
 	}
 	return nil
@@ -121,12 +155,12 @@ func gigabytes(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-func (m *Main) modelsShowCmd() *cobra.Command {
+func (m *commands) show() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "show MODEL|ENGINE", Short: "Show what is known of a model, or of an engine", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				all, err := catalogue(ctx, c, false)
 				if err != nil {
 					return err
@@ -166,7 +200,7 @@ func oneModel(all model.Catalogue, name string) (model.Engine, model.Item, error
 	return model.Engine{}, model.Item{}, fmt.Errorf("there is no model or engine %s; see jackline models list", name)
 }
 
-func (m *Main) printItem(e model.Engine, it model.Item) error {
+func (m *commands) printItem(e model.Engine, it model.Item) error {
 	w := m.table()
 	row := func(name, value string) {
 		if value != "" {
@@ -194,21 +228,21 @@ func (m *Main) printItem(e model.Engine, it model.Item) error {
 	return w.Flush()
 }
 
-func (m *Main) modelsUseCmd() *cobra.Command {
+func (m *commands) use() *cobra.Command {
 	none := false
 	cmd := &cobra.Command{
 		Use: "use MODEL", Short: "Make a model that of new chats", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == none {
-				return usage("name one model, or --none to take the choice back")
+				return terminal.Usage("name one model, or --none to take the choice back")
 			}
 			ref := strings.Join(args, "")
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				r, err := client.Ask[struct {
 					Ref string `json:"ref"`
 				}](ctx, c, http.MethodPut, "/api/models/default", map[string]any{"ref": ref})
 				if err == nil && r.Ref != "" {
-					fmt.Fprintf(m.Out, "New chats use %s.\n", terminal.OneLine(r.Ref))
+					fmt.Fprintf(m.Person().Out, "New chats use %s.\n", terminal.OneLine(r.Ref))
 				}
 				return err
 			})
@@ -220,29 +254,29 @@ func (m *Main) modelsUseCmd() *cobra.Command {
 
 // keyFrom reads the key of an engine from a variable, or from a person who types it unseen. It never comes as an argument: those are
 // seen by others, and kept by shells.
-func (m *Main) keyFrom(variable, address string) (string, error) {
+func (m *commands) keyFrom(variable, address string) (string, error) {
 	if variable != "" {
-		key := strings.TrimSpace(m.Env(variable))
+		key := strings.TrimSpace(m.env(variable))
 		if key == "" {
-			return "", usage("the environment variable %s, which should hold the key, is not set", variable)
+			return "", terminal.Usage("the environment variable %s, which should hold the key, is not set", variable)
 		}
 		return key, nil
 	}
-	in, ok := m.In.(*os.File)
-	if !ok || !m.terminal().Interactive {
-		return "", usage("the engine wants a key: name the environment variable that holds it with --api-key-env")
+	in, ok := m.in.(*os.File)
+	if !ok || !m.Person().Interactive {
+		return "", terminal.Usage("the engine wants a key: name the environment variable that holds it with --api-key-env")
 	}
-	fmt.Fprintf(m.Err, "Key for %s (it does not show): ", terminal.OneLine(address))
+	fmt.Fprintf(m.Person().Err, "Key for %s (it does not show): ", terminal.OneLine(address))
 	b, err := term.ReadPassword(int(in.Fd())) //nolint:gosec // descriptors are small
-	fmt.Fprintln(m.Err)
+	fmt.Fprintln(m.Person().Err)
 	if err != nil {
-		return "", usage("the key cannot be read from this terminal; name the environment variable that holds it with --api-key-env")
+		return "", terminal.Usage("the key cannot be read from this terminal; name the environment variable that holds it with --api-key-env")
 	}
 	return strings.TrimSpace(string(b)), nil
 }
 
 // addressed tries an address, and asks for a key where one is wanted and none was given.
-func (m *Main) addressed(ctx context.Context, c *client.Client, a *model.Address, variable string) (model.Engine, error) {
+func (m *commands) addressed(ctx context.Context, c *client.Client, a *model.Address, variable string) (model.Engine, error) {
 	try := func() (model.Engine, error) {
 		return client.Ask[model.Engine](ctx, c, http.MethodPost, "/api/models/test", a)
 	}
@@ -262,12 +296,12 @@ func (m *Main) addressed(ctx context.Context, c *client.Client, a *model.Address
 	return try()
 }
 
-func (m *Main) addressFlags(cmd *cobra.Command, a *model.Address, variable *string) {
+func (m *commands) addressFlags(cmd *cobra.Command, a *model.Address, variable *string) {
 	cmd.Flags().StringVar(&a.API, "api", "", "what it speaks: ollama, openai, anthropic, responses (default: found out)")
 	cmd.Flags().StringVar(variable, "api-key-env", "", "name of the environment variable that holds its key (default: asked for, unseen)")
 }
 
-func (m *Main) modelsAddCmd() *cobra.Command {
+func (m *commands) add() *cobra.Command {
 	var a model.Address
 	variable := ""
 	cmd := &cobra.Command{
@@ -276,7 +310,7 @@ func (m *Main) modelsAddCmd() *cobra.Command {
 			"and never shown again. An engine that does not answer is added only with --api.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.BaseURL = args[0]
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				if _, err := m.addressed(ctx, c, &a, variable); err != nil {
 					return err
 				}
@@ -284,7 +318,7 @@ func (m *Main) modelsAddCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(m.Out, "%s: %s\n", terminal.OneLine(e.ID), terminal.OneLine(cmp.Or(e.Why, "added")))
+				fmt.Fprintf(m.Person().Out, "%s: %s\n", terminal.OneLine(e.ID), terminal.OneLine(cmp.Or(e.Why, "added")))
 				return nil
 			})
 		},
@@ -294,13 +328,13 @@ func (m *Main) modelsAddCmd() *cobra.Command {
 	return cmd
 }
 
-func (m *Main) modelsTestCmd() *cobra.Command {
+func (m *commands) test() *cobra.Command {
 	var a model.Address
 	variable, asJSON := "", false
 	cmd := &cobra.Command{
 		Use: "test ADDRESS|ENGINE", Short: "Look at an address or an engine, and keep nothing", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) (err error) {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) (err error) {
 				var e model.Engine
 				if strings.Contains(args[0], "://") || strings.Contains(args[0], ":") {
 					a.BaseURL = args[0]
@@ -318,7 +352,7 @@ func (m *Main) modelsTestCmd() *cobra.Command {
 					err = m.printCatalogue(model.Catalogue{Engines: []model.Engine{e}})
 				}
 				if err == nil && e.State != "ready" {
-					return &exit{exitNoModel, nil}
+					return &terminal.Exit{Code: terminal.ExitNoModel, Err: nil}
 				}
 				return err
 			})
@@ -329,12 +363,12 @@ func (m *Main) modelsTestCmd() *cobra.Command {
 	return cmd
 }
 
-func (m *Main) modelsRemoveCmd() *cobra.Command {
+func (m *commands) remove() *cobra.Command {
 	sure := false
 	cmd := &cobra.Command{
 		Use: "remove MODEL|ENGINE", Short: "Delete a model of Ollama's, or forget an engine that was added", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				all, err := catalogue(ctx, c, false)
 				if err != nil {
 					return err
@@ -349,7 +383,7 @@ func (m *Main) modelsRemoveCmd() *cobra.Command {
 					return err
 				}
 				if !sure {
-					return usage("this deletes %s (%s) from %s; say --yes if you mean it", it.ID, cmp.Or(gigabytes(it.Bytes), "size unknown"), e.BaseURL)
+					return terminal.Usage("this deletes %s (%s) from %s; say --yes if you mean it", it.ID, cmp.Or(gigabytes(it.Bytes), "size unknown"), e.BaseURL)
 				}
 				return c.Call(ctx, http.MethodPost, "/api/models/remove", map[string]any{"ref": it.Ref}, nil)
 			})
@@ -359,13 +393,13 @@ func (m *Main) modelsRemoveCmd() *cobra.Command {
 	return cmd
 }
 
-func (m *Main) modelsPullCmd() *cobra.Command {
+func (m *commands) pull() *cobra.Command {
 	engine := ""
 	cmd := &cobra.Command{
 		Use: "pull MODEL", Short: "Have Ollama fetch a model", Args: cobra.ExactArgs(1),
 		Long: "Have Ollama fetch a model, and show how far it is. Where a server runs, the fetching goes on there when this command is ended.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return m.With(cmd, func(ctx context.Context, c *client.Client) error {
 				body := map[string]any{"model": args[0]}
 				if engine != "" {
 					body["engine"] = engine
@@ -386,21 +420,21 @@ func (m *Main) modelsPullCmd() *cobra.Command {
 const lookEvery = 300 * time.Millisecond
 
 // followPull shows a pull until it has ended: on a terminal in one line that changes, elsewhere in a line for each tenth.
-func (m *Main) followPull(ctx context.Context, c *client.Client, p model.Pull) error {
-	moving := m.terminal().Interactive && !m.quiet
+func (m *commands) followPull(ctx context.Context, c *client.Client, p model.Pull) error {
+	moving := m.Person().Interactive && !m.Quiet()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer m.onSignal(func(os.Signal) { stop() })()
+	defer m.OnSignal(func(os.Signal) { stop() })()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	last := ""
 	for {
 		switch line := progress(p); {
 		case moving:
-			fmt.Fprintf(m.Err, "\r\x1b[K%s", terminal.OneLine(line))
-		case !m.quiet && tenth(p) != last:
+			fmt.Fprintf(m.Person().Err, "\r\x1b[K%s", terminal.OneLine(line))
+		case !m.Quiet() && tenth(p) != last:
 			last = tenth(p)
-			fmt.Fprintln(m.Err, terminal.OneLine(line))
+			fmt.Fprintln(m.Person().Err, terminal.OneLine(line))
 		}
 		if p.Over() {
 			break
@@ -408,8 +442,8 @@ func (m *Main) followPull(ctx context.Context, c *client.Client, p model.Pull) e
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			fmt.Fprintln(m.Err, "\nNo longer watched. A running server goes on fetching; jackline models list shows how far it is.")
-			return &exit{exitInterrupted, nil}
+			fmt.Fprintln(m.Person().Err, "\nNo longer watched. A running server goes on fetching; jackline models list shows how far it is.")
+			return &terminal.Exit{Code: terminal.ExitInterrupted, Err: nil}
 		}
 		next, err := client.Ask[model.Pull](ctx, c, http.MethodGet, "/api/models/pulls/"+url.PathEscape(p.ID), nil)
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -420,13 +454,13 @@ func (m *Main) followPull(ctx context.Context, c *client.Client, p model.Pull) e
 		}
 	}
 	if moving {
-		fmt.Fprintln(m.Err)
+		fmt.Fprintln(m.Person().Err)
 	}
 	if p.Status == model.PullDone {
-		fmt.Fprintf(m.Out, "%s is there.\n", terminal.OneLine(p.Model))
+		fmt.Fprintf(m.Person().Out, "%s is there.\n", terminal.OneLine(p.Model))
 		return nil
 	}
-	return &exit{exitFailed, errors.New(cmp.Or(p.Error, p.Model+" was not fetched: "+p.Status+"."))}
+	return &terminal.Exit{Code: terminal.ExitFailed, Err: errors.New(cmp.Or(p.Error, p.Model+" was not fetched: "+p.Status+"."))}
 }
 
 // tenth changes with each step and each tenth of a pull.
