@@ -22,6 +22,16 @@ type Card struct {
 	// Constraints are the ways in which the engine can be made to write what fits: "json_schema", "grammar".
 	Constraints []string `json:"constraints,omitempty"`
 
+	// What a probe found, or an owner set: the best way of calling tools ("native", "envelope", "text"), how many tools are worth
+	// offering at once, and how many requests a turn may take.
+	Mode       string `json:"mode,omitempty"`
+	ToolBudget int    `json:"tool_budget,omitempty"`
+	StepBudget int    `json:"step_budget,omitempty"`
+
+	// Reads and Writes are tokens a second, of a prompt and of an answer.
+	Reads  float64 `json:"reads,omitempty"`
+	Writes float64 `json:"writes,omitempty"`
+
 	// Source says who told a field, by the field's JSON name: "engine", "owner", "probe".
 	Source map[string]string `json:"source,omitempty"`
 }

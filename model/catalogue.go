@@ -5,6 +5,7 @@ type Catalogue struct {
 	Default string   `json:"default" doc:"the model of new chats, as a reference; empty where nobody chose one"`
 	Engines []Engine `json:"engines"`
 	Pulls   []Pull   `json:"pulls" doc:"models that are being fetched, and those that were a short while ago"`
+	Probes  []Probe  `json:"probes" doc:"models that are being probed, and those that were a short while ago"`
 }
 
 // An Engine is one place where models are asked, as people see it. It holds no key.
@@ -37,7 +38,15 @@ type Item struct {
 	Remote        Known             `json:"remote" enum:"unknown,no,yes" doc:"what is asked leaves this engine for somebody else's machine"`
 	Bytes         int64             `json:"bytes" doc:"size of the weights; 0 is unknown"`
 	Digest        string            `json:"digest" doc:"of the weights; empty if the engine has none"`
-	Source        map[string]string `json:"source" doc:"who told a field: engine, owner or probe"`
+	Constraints   []string          `json:"constraints" doc:"what the engine can hold an answer to: json_schema, grammar"`
+	ToolBudget    int               `json:"tool_budget" doc:"how many tools are worth offering at once; 0 is unknown"`
+	StepBudget    int               `json:"step_budget" doc:"model requests of a turn where no setting says otherwise; 0 is as for all models"`
+	Reads         float64           `json:"reads" doc:"tokens of a prompt a second; 0 is unknown"`
+	Writes        float64           `json:"writes" doc:"tokens of an answer a second; 0 is unknown"`
+	Source        map[string]string `json:"source" doc:"who told a field: engine, owner, probe, or use, which is what was noticed in chats"`
+	Probed        *Verdict          `json:"probed,omitempty" doc:"what the last probe found; left out if there was none"`
+	Stale         bool              `json:"stale,omitempty" doc:"the weights are others than were probed: nothing of it is used, probe again"`
+	Written       int               `json:"written,omitempty" doc:"answers with calls in their text where they should have come through the engine, since the last probe"`
 }
 
 // An Address is where a person says that an engine is.

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 )
 
 // A Model answers requests. It is safe for use by several goroutines at once.
@@ -49,6 +50,10 @@ type Info struct {
 	Assumed bool   // the window is a guess, not the engine's word
 	Native  bool   // calls are made through the engine's own tool interface
 	Vision  bool   // it reads images; false where nobody said so
+
+	// Steps is how many requests a turn may take, and Offer how many tools are worth offering at once, where the model's card
+	// says so; 0 is that it does not.
+	Steps, Offer int
 }
 
 // A Request is one question to a model.
@@ -206,6 +211,11 @@ type Usage struct {
 	Prompt     int `json:"prompt"`
 	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
 	Completion int `json:"completion"`
+
+	// Reading and Writing are how long the engine took for the part of the prompt that did not come from its cache, and for
+	// the answer, by its own clock; 0 where it does not say.
+	Reading time.Duration `json:"-"`
+	Writing time.Duration `json:"-"`
 
 	// Cut says that the engine read so much less than it was sent that it must have left out a part of the prompt, and did
 	// not say so.

@@ -363,6 +363,9 @@ func (r *run) maxSteps() int {
 	if n <= 0 {
 		n = r.set.MaxSteps
 	}
+	if n <= 0 && r.m.Main != nil {
+		n = r.m.Main.Info().Steps
+	}
 	if n <= 0 {
 		n = DefaultSteps
 	}

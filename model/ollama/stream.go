@@ -145,6 +145,9 @@ type line struct {
 	Cached     float64 `json:"prompt_eval_cached_count"` // part of it; since 0.34
 	Completion float64 `json:"eval_count"`
 
+	Reading float64 `json:"prompt_eval_duration"` // nanoseconds, as the next
+	Writing float64 `json:"eval_duration"`
+
 	Error json.RawMessage `json:"error"`
 
 	// Spoiled is an error that 0.11 wrote under a name of its own by mistake.
@@ -212,7 +215,7 @@ func (a *answer) take(text []byte) error {
 		return nil
 	}
 	if l.Prompt > 0 || l.Completion > 0 {
-		u := model.Usage{Prompt: count(l.Prompt), Cached: count(l.Cached), Completion: count(l.Completion)}
+		u := model.Usage{Prompt: count(l.Prompt), Cached: count(l.Cached), Completion: count(l.Completion), Reading: engine.Took(l.Reading), Writing: engine.Took(l.Writing)}
 		u.Cached = min(u.Cached, u.Prompt)
 		a.usage = &u
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 )
 
 // A packet is one value of an answer: a chunk of a stream, or the whole. Fields that are not known are skipped.
@@ -137,6 +139,8 @@ type timings struct {
 	Cache     float64 `json:"cache_n"`
 	Prompt    float64 `json:"prompt_n"` // without what came from the cache
 	Predicted float64 `json:"predicted_n"`
+	Reading   float64 `json:"prompt_ms"`
+	Writing   float64 `json:"predicted_ms"`
 }
 
 // count joins what a packet says about tokens to what is known already; nil is nothing so far.
@@ -156,6 +160,8 @@ func (p *packet) count(known *model.Usage) *model.Usage {
 		u.Cached = max(u.Cached, int(p.Usage.CacheHit))
 	}
 	if t := p.Timings; t != nil {
+		const nanoseconds = float64(time.Millisecond)
+		u.Reading, u.Writing = engine.Took(t.Reading*nanoseconds), engine.Took(t.Writing*nanoseconds)
 		u.Cached = max(u.Cached, int(t.Cache))
 		if u.Prompt == 0 {
 			u.Prompt = int(t.Cache + t.Prompt)

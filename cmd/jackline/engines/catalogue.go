@@ -3,6 +3,8 @@ package engines
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,7 +31,7 @@ func (e *Engines) Catalogue(ctx context.Context, again bool) (model.Catalogue, e
 	if err != nil {
 		return model.Catalogue{}, err
 	}
-	c := model.Catalogue{Default: own, Engines: []model.Engine{}, Pulls: e.Pulls()}
+	c := model.Catalogue{Default: own, Engines: []model.Engine{}, Pulls: e.Pulls(), Probes: e.Probes()}
 	if own != "" && !strings.HasPrefix(own, scriptPrefix) {
 		if p, err := e.choose(k, own); err == nil {
 			c.Default = p.ref()
@@ -50,15 +52,9 @@ func (e *Engines) shown(s source, alone bool) model.Engine {
 	for _, c := range s.cards {
 		p := s.pick(c.ID, alone)
 		pl := e.plan(p)
-		it := model.Item{
-			Ref: p.ref(), ID: c.ID, Mode: pl.mode, Window: pl.window, WindowAssumed: pl.assumed, Trained: c.Trained,
-			Tools: c.Tools, Thinking: c.Thinking, Vision: c.Vision, Loaded: c.Loaded, Remote: c.Remote, Bytes: c.Bytes, Digest: c.Digest, Source: c.Source,
-		}
+		it := item(p, pl, e.each(p))
 		if s.origin == cloud || isCloud(s.base) {
 			it.Remote = model.Yes
-		}
-		if it.Source == nil {
-			it.Source = map[string]string{}
 		}
 		e.mu.Lock()
 		m, ok := e.made[p.mark()]
@@ -70,6 +66,40 @@ func (e *Engines) shown(s source, alone bool) model.Engine {
 		v.Models = append(v.Models, it)
 	}
 	return v
+}
+
+// item is a model as people see it, with who says what of it.
+func item(p pick, pl plan, each Each) model.Item {
+	c := p.card
+	it := model.Item{
+		Ref: p.ref(), ID: c.ID, Mode: pl.mode, Window: pl.window, WindowAssumed: pl.assumed, Trained: c.Trained,
+		Tools: c.Tools, Thinking: c.Thinking, Vision: c.Vision, Loaded: c.Loaded, Remote: c.Remote, Bytes: c.Bytes, Digest: c.Digest,
+		Constraints: slices.Clone(c.Constraints), ToolBudget: pl.offer, StepBudget: pl.steps, Reads: c.Reads, Writes: c.Writes, Source: map[string]string{},
+	}
+	if it.Constraints == nil {
+		it.Constraints = []string{}
+	}
+	maps.Copy(it.Source, c.Source)
+	if delete(it.Source, "mode"); pl.by != "" {
+		it.Source["mode"] = pl.by
+	}
+	if each.Tools > 0 {
+		it.Source["tool_budget"] = byOwner
+	}
+	if each.Steps > 0 {
+		it.Source["step_budget"] = byOwner
+	}
+	if each.Window > 0 {
+		it.Source["window"] = byOwner
+	}
+	if p.kept != nil {
+		it.Stale = p.stale
+		it.Probed = p.kept.Verdict
+		if !p.stale {
+			it.Written = p.kept.Written
+		}
+	}
+	return it
 }
 
 // Try looks at an address that nobody has added, or, with an id, at an engine that is known. What is the matter with it is its

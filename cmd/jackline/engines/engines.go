@@ -65,6 +65,8 @@ type Each struct {
 	ToolMode string `json:"toolMode"`
 	Think    string `json:"think"`
 	Window   int    `json:"window"`
+	Tools    int    `json:"tools"` // how many are offered at once
+	Steps    int    `json:"steps"` // model requests of a turn, where no setting says otherwise
 }
 
 // Store keeps settings, sealed: package store does.
@@ -82,6 +84,10 @@ type Engines struct {
 
 	mu      sync.Mutex
 	made    map[mark]turn.Models
+	windows map[string]int // of Ollama's models, by address and name: the first choice stays
+	learnt  *cards         // as last read; nil is nothing
+	probes  []*probing
+	road    road
 	last    *look             // nil before the first
 	looking *looking          // nil where no look is under way
 	clouds  map[string]source // services that were asked, by id
@@ -102,7 +108,7 @@ func New(o Options) *Engines {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Engines{o: o, made: map[mark]turn.Models{}, clouds: map[string]source{}, work: map[*context.CancelFunc]bool{}}
+	return &Engines{o: o, made: map[mark]turn.Models{}, windows: map[string]int{}, clouds: map[string]source{}, work: map[*context.CancelFunc]bool{}}
 }
 
 // Close ends what is under way in the background, fetching of models included, and waits for it.
@@ -175,6 +181,9 @@ func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, e
 		ref = s.Model
 	}
 	m, p, err := e.ready(ctx, ref)
+	if err == nil && p.id != "" {
+		m.Note = e.remark(ctx, p, e.plan(p))
+	}
 	if len(e.o.Fallback) == 0 || ctx.Err() != nil || err != nil && !replaceable(err) {
 		return m, err
 	}
@@ -186,7 +195,7 @@ func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, e
 		return turn.Models{Main: c.main(), Raw: c.raw(), Note: c.said}, nil
 	}
 	c.now = m
-	return turn.Models{Main: c.main(), Raw: c.raw()}, nil
+	return turn.Models{Main: c.main(), Raw: c.raw(), Note: m.Note}, nil
 }
 
 // ready makes the model that a reference names.

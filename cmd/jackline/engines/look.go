@@ -33,6 +33,7 @@ type source struct {
 	state    detect.State // "" is that nobody asked yet
 	why      string
 	cards    []model.Card
+	learnt   *cards // what was found out about its models, and those of others
 }
 
 // Format writes the id alone, whatever the verb: the key is no exported field, so that its own care for itself would not help here.
@@ -94,6 +95,10 @@ func (e *Engines) sight(ctx context.Context) (sight, error) {
 	if err != nil {
 		return sight{}, err
 	}
+	known, err := e.cards(ctx)
+	if err != nil {
+		return sight{}, err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	k := sight{looked: e.last != nil && e.last.whole, alone: e.o.Alone || e.o.BaseURL != "" && own != ""}
@@ -129,6 +134,9 @@ func (e *Engines) sight(ctx context.Context) (sight, error) {
 			s.family = detect.Anthropic
 		}
 		k.all = append(k.all, merged(s, e.clouds[s.id]))
+	}
+	for i := range k.all {
+		k.all[i].learnt = known
 	}
 	return k, nil
 }

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/probe"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/responses"
 	"github.com/jackline-ai/jackline/model/script"
@@ -45,6 +47,8 @@ type mark struct {
 	key                            engine.Key
 	window                         int
 	tools, vision                  model.Known
+	mode                           string // that a probe or its use has brought
+	steps, offer                   int
 }
 
 // Format writes engine and name alone, as that of a source does.
@@ -54,6 +58,10 @@ func (p pick) mark() mark {
 	m := mark{
 		id: p.id, base: p.base, family: p.family, name: p.card.ID, digest: p.card.Digest, api: p.api, key: p.key,
 		window: p.card.Usable, tools: p.card.Tools, vision: p.card.Vision,
+		mode: p.card.Mode, steps: p.card.StepBudget, offer: p.card.ToolBudget,
+	}
+	if p.writes() {
+		m.mode = text
 	}
 	if p.api == detect.APIOllama {
 		m.window = 0 // with Ollama it is we who choose, once
@@ -70,10 +78,15 @@ func (e *Engines) make(p pick) (turn.Models, error) {
 	if made, ok := e.made[m]; ok {
 		return made, nil
 	}
-	made, err := e.built(p)
+	pl := e.plan(p)
+	if p.api == detect.APIOllama {
+		pl.window = e.window(p, pl.window)
+	}
+	made, err := e.built(p, pl)
 	if err != nil {
 		return turn.Models{}, err
 	}
+	made.Main, made.Raw = &inUse{made.Main, e, pl}, &inUse{made.Raw, e, pl}
 	if len(e.made) >= mostMade {
 		clear(e.made)
 	}
@@ -81,10 +94,30 @@ func (e *Engines) make(p pick) (turn.Models, error) {
 	return made, nil
 }
 
+// mostWindows bounds the windows that are remembered: more models than that are in use nowhere.
+const mostWindows = 1024
+
+// window is the window in which a model of Ollama's is asked: the one of the first time, whatever has come to be known since, for
+// another makes Ollama load the model again. The caller holds e.mu.
+func (e *Engines) window(p pick, wanted int) int {
+	key := originOf(p.base) + " " + full(p.card.ID) + " " + p.card.Digest
+	if w, ok := e.windows[key]; ok {
+		return w
+	}
+	if len(e.windows) >= mostWindows {
+		clear(e.windows)
+	}
+	e.windows[key] = wanted
+	return wanted
+}
+
 // A plan is how a model is used.
 type plan struct {
 	mode    string
-	sure    bool // the mode is not changed by what the engine says
+	by      string // who says so: owner, probe, engine or use; "" is nobody
+	sure    bool   // the mode is not changed by what the engine says
+	steps   int    // requests of a turn; 0 is as for all models
+	offer   int    // tools worth offering; 0 is not known
 	window  int
 	assumed bool
 	think   string
@@ -92,9 +125,9 @@ type plan struct {
 }
 
 // plan decides how a model is used, by what the owner set and what its card says.
-func (e *Engines) plan(p pick) plan {
+func (e *Engines) plan(p pick) (pl plan) {
 	each := e.each(p)
-	pl := plan{mode: e.o.ToolMode, think: e.o.Think, vision: e.o.Vision || p.card.Vision == model.Yes}
+	pl = plan{mode: e.o.ToolMode, think: e.o.Think, vision: e.o.Vision || p.card.Vision == model.Yes}
 	if each.ToolMode != "" {
 		pl.mode = each.ToolMode
 	}
@@ -106,10 +139,11 @@ func (e *Engines) plan(p pick) plan {
 		asked = each.Window
 	}
 	if pl.mode == native || pl.mode == text {
-		pl.sure = true
+		pl.sure, pl.by = true, byOwner
 	} else {
-		pl.mode = modeFor(p)
+		pl.mode, pl.by = modeFor(p)
 	}
+	defer func() { pl.steps, pl.offer = budgets(each, p.card, pl.window) }()
 	card := p.card
 	if p.api == detect.APIOllama {
 		card.Engine = detect.Ollama
@@ -158,18 +192,42 @@ func (e *Engines) memory(p pick) int64 {
 	return 0
 }
 
-// modeFor is how a model calls tools where the owner leaves that open. Services have calls of their own. Of other engines those
-// that say so are believed, but for models whose calls the engines are known to spoil. All others write calls as text.
-func modeFor(p pick) string {
+// budgets are the steps and the tools that a model is trusted with: what its owner says, or what a probe found. A window that is
+// smaller than it was then has no room for the results of as many steps.
+func budgets(each Each, c model.Card, window int) (steps, offer int) {
+	steps = min(c.StepBudget, probe.Steps(window))
+	if each.Steps > 0 {
+		steps = each.Steps
+	}
+	return steps, cmp.Or(each.Tools, c.ToolBudget)
+}
+
+// modeFor is how a model calls tools where the owner leaves that open, and who says so. What a probe found comes first, and what
+// was noticed since. Services have calls of their own. Of other engines those that say so are believed, but for models whose
+// calls the engines are known to spoil. All others write calls as text.
+func modeFor(p pick) (mode, by string) {
+	mode, by = p.card.Mode, byProbe
+	if mode != native && mode != text {
+		mode, by = unprobed(p)
+	}
+	if mode == native && p.writes() {
+		return text, byUse
+	}
+	return mode, by
+}
+
+func unprobed(p pick) (mode, by string) {
 	name := strings.ToLower(p.card.ID)
 	broken := strings.Contains(name, "gpt-oss") || strings.Contains(name, "deepseek-r1") || strings.HasPrefix(name, "r1")
 	switch {
 	case p.origin == cloud, p.api == detect.APIAnthropic, p.api == detect.APIResponses, isCloud(p.base):
-		return native
+		return native, ""
 	case p.card.Tools == model.Yes && !broken:
-		return native
+		return native, byEngine
+	case p.card.Tools == model.No:
+		return text, byEngine
 	}
-	return text
+	return text, ""
 }
 
 // isCloud reports whether an address is out on the network: such engines have tool calls of their own.
@@ -186,8 +244,7 @@ func isCloud(base string) bool {
 }
 
 // built makes the adapters for a model. It connects to nothing.
-func (e *Engines) built(p pick) (turn.Models, error) {
-	pl := e.plan(p)
+func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if file, ok := strings.CutPrefix(p.card.ID, scriptPrefix); ok && p.id == "" {
 		raw, err := scripted(file, script.Options{Native: e.o.ToolMode == native, Window: e.o.Window, Vision: e.o.Vision})
 		if err != nil {
@@ -210,11 +267,21 @@ func (e *Engines) built(p pick) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
+	own = e.reading(p, own)
 	if pl.sure {
 		return turn.Models{Main: own, Raw: plain}, nil
 	}
 	// The engine is taken at its word that it knows no tools, once.
 	return turn.Models{Main: &either{native: own, text: modelsOf(plain, false).Main}, Raw: plain}, nil
+}
+
+// reading has the text of a model with calls of its own read for calls as well, where engines run models that anybody trained for
+// anything. The two APIs of services that run their own models are left alone: there a call in the text is one that is talked about.
+func (e *Engines) reading(p pick, own model.Model) model.Model {
+	if p.api == detect.APIAnthropic || p.api == detect.APIResponses {
+		return own
+	}
+	return prompted.Overhear(own, prompted.Options{Options: dialect.Options{Calls: mostCalls}}, func(ctx context.Context) { e.overheard(ctx, p) })
 }
 
 // adapter makes a model that speaks the engine's API.

@@ -17,6 +17,9 @@ import (
 type pick struct {
 	source
 	card model.Card
+
+	kept  *keptCard // what was found out about it; nil is nothing
+	stale bool      // about other weights than it has now
 }
 
 // ref names the model among all engines.
@@ -151,7 +154,7 @@ func (e *Engines) choose(k sight, ref string) (pick, error) {
 		}
 		for _, c := range s.cards {
 			if same(s, c.ID, ref) {
-				return pick{source: s, card: c}, nil
+				return s.with(c), nil
 			}
 			names = append(names, s.id+"/"+c.ID)
 		}
@@ -166,14 +169,16 @@ func (e *Engines) choose(k sight, ref string) (pick, error) {
 
 // pick is a model of s by its name. What the engine says of it is left alone where the owner named engine and model.
 func (s source) pick(name string, alone bool) pick {
-	p := pick{source: s, card: model.Card{Engine: s.family, ID: name}}
-	if s.origin == configured && alone {
-		return p
+	c := model.Card{Engine: s.family, ID: name}
+	at := slices.IndexFunc(s.cards, func(c model.Card) bool { return same(s, c.ID, name) })
+	switch {
+	case at < 0:
+	case s.origin == configured && alone:
+		c.Digest = s.cards[at].Digest // by which it is known again
+	default:
+		c = s.cards[at]
 	}
-	if at := slices.IndexFunc(s.cards, func(c model.Card) bool { return same(s, c.ID, name) }); at >= 0 {
-		p.card = s.cards[at]
-	}
-	return p
+	return s.with(c)
 }
 
 // same reports whether two names are of one model of s. Ollama takes a name without a tag for the one tagged latest.
@@ -199,7 +204,7 @@ func (e *Engines) only(k sight) (pick, error) {
 			return pick{}, jackline.E(op, jackline.NoModel, nil,
 				"No model is named yet; the engine's only one is taken if it has just one. Name one with --model, JACKLINE_MODEL, or model.name in the configuration file.")
 		case len(s.cards) == 1:
-			return pick{source: s, card: s.cards[0]}, nil
+			return s.with(s.cards[0]), nil
 		case len(s.cards) == 0:
 			return pick{}, jackline.E(op, jackline.NoModel, nil,
 				"No model is configured, and the engine at %s does not say which it has: %s Name a model: jackline --model NAME, JACKLINE_MODEL, or model.name in %s.", at, s.why, e.o.File)
@@ -218,7 +223,7 @@ func (e *Engines) only(k sight) (pick, error) {
 			continue
 		}
 		for _, c := range s.cards {
-			p := pick{source: s, card: c}
+			p := s.with(c)
 			all, names = append(all, p), append(names, p.ref())
 		}
 	}

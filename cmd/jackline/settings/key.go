@@ -47,6 +47,8 @@ type ForModel struct {
 	ToolMode string `json:"toolMode,omitempty"`
 	Think    string `json:"think,omitempty"`
 	Window   int    `json:"window,omitempty"`
+	Tools    int    `json:"tools,omitempty"` // how many are offered at once
+	Steps    int    `json:"steps,omitempty"` // model requests of a turn, where agent.maxSteps says nothing
 }
 
 // thinking are the ways to reason.
@@ -62,10 +64,10 @@ func Keys() []Key {
 		{Path: "model.apiKeyEnv", Doc: "Name of the environment variable that holds the engine's key. The key itself never stands in this file."},
 		{Path: "model.detect", kind: yes, Default: true, Doc: "Look for engines on this machine. Where address and model are configured, nothing is looked for in any case."},
 		{Path: "model.window", kind: number, max: 10_000_000, Short: "JACKLINE_WINDOW", Doc: "Context size in tokens. 0: as the engine says, or 8192."},
-		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by what the engine says."},
+		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by what a probe found (jackline models probe), or else by what the engine says."},
 		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. false: as the engine says. To a model that reads none, pictures that are attached are not sent, and it is told so."},
 		{Path: "model.think", Default: "off", One: thinking(), Doc: "Whether and how much the model reasons before it answers, where the engine can be told."},
-		{Path: "model.each", kind: each, Doc: "What differs for single models: a list of {ref: NAME, toolMode, think, window}."},
+		{Path: "model.each", kind: each, Doc: "What differs for single models: a list of {ref: NAME, toolMode, think, window, tools, steps}, which counts above what a probe found."},
 		{Path: "model.fallback", kind: texts, Doc: "Models that are asked, in this order, when one fails before it says anything: because its engine is not there or not able to work."},
 		{Path: "server.listen", Default: "127.0.0.1:7717", Doc: "Address of the page and the API."},
 		{Path: "server.hosts", kind: texts, Doc: "More exact Host names, with port, under which the server may be called."},
@@ -81,7 +83,7 @@ func Keys() []Key {
 		{Path: "permissions.onAsk", Default: string(jackline.AskDeny), One: []string{"deny", "fail", "wait"}, api: true, Short: "JACKLINE_ON_ASK", Doc: "What becomes of a question when nobody is there to answer."},
 		{Path: "tools.disabled", kind: texts, api: true, Doc: "Tools that are hidden and refused: names and globs."},
 		{Path: "egress.allow", kind: texts, Doc: "Addresses on this machine or network that tools may fetch from besides the public web, as host:port: a dev server. Never our own."},
-		{Path: "agent.maxSteps", kind: number, max: 2000, api: true, Short: "JACKLINE_MAX_STEPS", Doc: "Model requests a turn may take; 1 turns tools off. 0: 6."},
+		{Path: "agent.maxSteps", kind: number, max: 2000, api: true, Short: "JACKLINE_MAX_STEPS", Doc: "Model requests a turn may take; 1 turns tools off. 0: as the model's card says after a probe, or 6."},
 		{Path: "agent.callsPerStep", kind: number, max: 64, api: true, Doc: "Calls a step may make. 0: 3 when calls are read from text, 16 when they are native."},
 		{Path: "agent.history", kind: number, max: 1000, api: true, Doc: "Messages that a compaction keeps at most, and never fewer than 6. 0: as many as fit."},
 		{Path: "agent.prefetch", kind: yes, Default: true, api: true, Doc: "Look up what a prompt plainly asks for (time, weather, a search) before the model is asked."},
@@ -168,6 +170,9 @@ func (k Key) check(v any) (any, error) {
 	return nil, errors.New("unknown kind")
 }
 
+// mostEach bounds the steps and tools of one model, as agent.maxSteps is.
+const mostEach = 2000
+
 // forModels takes what differs for single models from YAML, JSON or the text of a variable.
 func forModels(v any) ([]ForModel, error) {
 	b, err := json.Marshal(v)
@@ -193,6 +198,10 @@ func forModels(v any) ([]ForModel, error) {
 			return nil, fmt.Errorf("think must be one of %s", strings.Join(thinking(), ", "))
 		case m.Window < 0:
 			return nil, errors.New("window must be a number of tokens")
+		case m.Tools < 0 || m.Tools > mostEach:
+			return nil, fmt.Errorf("tools must be a number up to %d", mostEach)
+		case m.Steps < 0 || m.Steps > mostEach:
+			return nil, fmt.Errorf("steps must be a number up to %d", mostEach)
 		}
 	}
 	return list, nil
