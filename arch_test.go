@@ -73,6 +73,7 @@ var ours = law{
 		"model/responses": 2,
 		"model/ollama":    2,
 		"model/detect":    2,
+		"model/probe":     3, // it asks models of all kinds
 		"store/storetest": 2,
 		"tool/tooltest":   2,
 

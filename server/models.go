@@ -167,6 +167,7 @@ func (s *Server) modelRoutes(r *router) {
 	route(r, http.MethodGet, "/api/models/pulls", "list-pulls", "The models that are being fetched", s.listPulls)
 	route(r, http.MethodGet, "/api/models/pulls/{id}", "get-pull", "How far a model has come", s.getPull)
 	routeOf(r, http.MethodDelete, "/api/models/pulls/{id}", "cancel-pull", "Stop fetching a model", s.cancelPull, status(http.StatusNoContent))
+	s.probeRoutes(r)
 	routeOf(r, http.MethodPost, "/api/models/remove", "remove-model", "Have an engine delete a model", s.removeModel, status(http.StatusNoContent))
 	routeOf(r, http.MethodDelete, "/api/models/{id}", "drop-engine", "Forget an engine that was added", s.dropEngine, status(http.StatusNoContent))
 }

@@ -62,9 +62,10 @@ type Config struct {
 	Gate func(jackline.Session) (*tool.Gate, error)
 	// Model says how the model of new sessions is doing. It is quick: it asks no engine.
 	Model func(context.Context) ModelStatus
-	// Models and Pulls are the engines.
+	// Models, Pulls and Probes are the engines.
 	Models Models
 	Pulls  Pulls
+	Probes Probes
 	// Doctor looks at the program and at what it stands on.
 	Doctor func(context.Context) []jackline.Check
 	// Vet says whether a folder may be a workspace, and gives its absolute path. For "" that is the default workspace,

@@ -83,7 +83,7 @@ func (w *world) serve(hosts ...string) {
 	w.T.Cleanup(known.Close)
 	var err error
 	w.server, err = server.New(server.Config{
-		Models: known, Pulls: known, Doctor: func(context.Context) []jackline.Check {
+		Models: known, Pulls: known, Probes: known, Doctor: func(context.Context) []jackline.Check {
 			return []jackline.Check{{ID: "one", Title: "One", State: jackline.CheckWarn, Text: "Odd.", Fix: "Look."}}
 		},
 		Store: w.DB, Turns: w.Turns, Desk: w.Desk, Settings: w.Set, Gate: w.Gate,

@@ -125,7 +125,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	a.server, err = server.New(server.Config{
 		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
 		Extract: readFile, Folders: a.folders,
-		Models: a.engines, Pulls: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
+		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
 		Version: buildVersion(), Sandbox: sandboxLevel, Log: a.log,
 	})

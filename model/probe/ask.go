@@ -28,6 +28,7 @@ type answer struct {
 	finish  model.Finish
 	usage   *model.Usage
 	thought bool
+	read    bool          // its calls were read from its text, and should not have had to be
 	first   time.Duration // until something came
 	took    time.Duration
 }
@@ -63,7 +64,13 @@ func (a *asker) request(ctx context.Context, r model.Request) (got answer, gaveW
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	read := func() int { return 0 }
+	if a.way.Read != nil {
+		read = a.way.Read
+	}
+	before := read()
 	got, err = collect(limited, a.way.Model, r)
+	got.read = read() > before
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), ErrGaveWay):

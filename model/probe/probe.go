@@ -66,6 +66,10 @@ type Way struct {
 	Mode  string
 	Model model.Model // nil where it cannot be asked so
 	Why   string      // why not
+
+	// Read counts the answers whose calls had to be read from their text although the engine has calls of its own; nil is that
+	// nobody counts.
+	Read func() int
 }
 
 // Options say what is tried. Only Ways is needed.

@@ -242,7 +242,15 @@ func Model(st engines.Status, a engines.Account, err error) []jackline.Check {
 	if a.Small {
 		w.State, w.Fix = jackline.CheckWarn, "Set model.window (or --window) to the number of tokens that the engine really gives; 8192 and more is good for tools."
 	}
-	return []jackline.Check{k, w, {ID: "tools", Title: "Tool calls", State: jackline.CheckOK, Text: fmt.Sprintf("%s. %s", st.Mode, a.Mode)}}
+	list := []jackline.Check{k, w, {ID: "tools", Title: "Tool calls", State: jackline.CheckOK, Text: fmt.Sprintf("%s. %s", st.Mode, a.Mode)}}
+	if a.Card == "" { // a transcript
+		return list
+	}
+	c := jackline.Check{ID: "card", Title: "Model card", State: jackline.CheckOK, Text: a.Card, Fix: a.Poor}
+	if a.Poor != "" {
+		c.State = jackline.CheckWarn
+	}
+	return append(list, c)
 }
 
 // Fallback reports the models that stand in for others: how many there are, and what is wrong with those that could not.

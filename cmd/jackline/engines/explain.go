@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -16,6 +17,8 @@ type Account struct {
 	Mode   string // why it calls tools as it does
 	Window string // where its window comes from, and how to have a larger one
 	Small  bool   // the window is a guess, or smaller than most work needs
+	Card   string // what a probe found, or that there was none
+	Poor   string // what to do where a probe is missing, is about other weights, or went badly
 }
 
 // Account explains how the model of new chats is used. Its errors are those of choosing it.
@@ -38,15 +41,43 @@ func (e *Engines) Account(ctx context.Context) (Account, error) {
 	info, pl := m.Main.Info(), e.plan(p)
 	a := Account{Ref: p.ref(), Mode: e.modeWhy(p, pl, info), Window: e.windowWhy(p, info)}
 	a.Small = info.Assumed || info.Window < model.DefaultWindow
+	a.Card, a.Poor = cardWhy(p)
 	return a, nil
+}
+
+// cardWhy says what a probe found out about a model, and what to do about it.
+func cardWhy(p pick) (card, poor string) {
+	again := "Probe it: jackline models probe " + displayed(p.ref())
+	switch {
+	case p.kept == nil || p.kept.Verdict == nil:
+		return "It was never probed, so what it can do is what its engine says. " + again, ""
+	case p.stale:
+		return "Its weights have changed since it was probed, so that nothing of it is used.", again
+	}
+	v := p.kept.Verdict
+	card = "Probed on " + v.At.Format(time.DateOnly) + ". " + v.Why
+	if v.Reads > 0 && v.Writes > 0 {
+		card += fmt.Sprintf(" It reads %g and writes %g tokens a second.", v.Reads, v.Writes)
+	}
+	if p.writes() {
+		card += fmt.Sprintf(" Since then %d answers had calls in their text that should have come through the engine.", p.kept.Written)
+	}
+	if !v.Passed {
+		poor = "Another model may do better: jackline models list shows what there is."
+	}
+	return card, poor
 }
 
 func (e *Engines) modeWhy(p pick, pl plan, info model.Info) string {
 	switch {
 	case pl.sure:
 		return "model.toolMode says so, or model.each for this model."
+	case pl.by == byUse:
+		return "In chats it wrote its calls as text again and again, so they are read from there. jackline models probe tries it out anew."
 	case pl.mode == native && modeOf(info) == text:
 		return "The engine refused tools of its own for this model, so calls are read from text."
+	case pl.by == byProbe:
+		return "A probe found that this works best: " + p.kept.Verdict.Why
 	case pl.mode == native && p.card.Tools != model.Yes:
 		return "Services on the network have tool calls of their own."
 	case pl.mode == native:

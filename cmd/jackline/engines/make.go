@@ -267,7 +267,7 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
-	own = e.reading(p, own)
+	own = reading(p, own, func(ctx context.Context) { e.overheard(ctx, p) })
 	if pl.sure {
 		return turn.Models{Main: own, Raw: plain}, nil
 	}
@@ -277,11 +277,11 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 
 // reading has the text of a model with calls of its own read for calls as well, where engines run models that anybody trained for
 // anything. The two APIs of services that run their own models are left alone: there a call in the text is one that is talked about.
-func (e *Engines) reading(p pick, own model.Model) model.Model {
+func reading(p pick, own model.Model, heard func(context.Context)) model.Model {
 	if p.api == detect.APIAnthropic || p.api == detect.APIResponses {
 		return own
 	}
-	return prompted.Overhear(own, prompted.Options{Options: dialect.Options{Calls: mostCalls}}, func(ctx context.Context) { e.overheard(ctx, p) })
+	return prompted.Overhear(own, prompted.Options{Options: dialect.Options{Calls: mostCalls}}, heard)
 }
 
 // adapter makes a model that speaks the engine's API.

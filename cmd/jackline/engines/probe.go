@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -135,7 +136,9 @@ func (e *Engines) ways(p pick, only string) ([]probe.Way, error) {
 			if err != nil {
 				return nil, err
 			}
-			w.Model = m
+			read := new(atomic.Int64)
+			w.Model = reading(p, m, func(context.Context) { read.Add(1) })
+			w.Read = func() int { return int(read.Load()) }
 		case text:
 			m, err := e.adapter(p, pl, false)
 			if err != nil {

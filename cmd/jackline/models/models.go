@@ -52,7 +52,7 @@ func Command(p Program, in io.Reader, env func(string) string) *cobra.Command {
 		Long: "The engines and their models: those on this machine, those that you added, and services for which the environment holds a key.\n" +
 			"A model is named by its name, or by its engine's id, a slash and its name.",
 	}
-	cmd.AddCommand(m.list(), m.show(), m.use(), m.add(), m.remove(), m.pull(), m.test())
+	cmd.AddCommand(m.list(), m.show(), m.use(), m.add(), m.remove(), m.pull(), m.probe(), m.test())
 	return cmd
 }
 
@@ -202,9 +202,12 @@ func oneModel(all model.Catalogue, name string) (model.Engine, model.Item, error
 
 func (m *commands) printItem(e model.Engine, it model.Item) error {
 	w := m.table()
-	row := func(name, value string) {
+	row := func(name, value string, field ...string) {
 		if value != "" {
-			by := it.Source[name]
+			by := it.Source[strings.Join(field, "")]
+			if len(field) == 0 {
+				by = it.Source[name]
+			}
 			if by != "" {
 				by = "(" + by + ")"
 			}
@@ -217,7 +220,7 @@ func (m *commands) printItem(e model.Engine, it model.Item) error {
 	if it.Trained > 0 {
 		row("trained", fmt.Sprint(it.Trained))
 	}
-	row("tool calls", it.Mode)
+	row("tool calls", it.Mode, "mode")
 	row("tools", it.Tools.String())
 	row("thinking", it.Thinking.String())
 	row("vision", it.Vision.String())
@@ -225,7 +228,20 @@ func (m *commands) printItem(e model.Engine, it model.Item) error {
 	row("remote", it.Remote.String())
 	row("bytes", gigabytes(it.Bytes))
 	row("digest", it.Digest)
-	return w.Flush()
+	row("constraints", strings.Join(it.Constraints, ", "))
+	row("tool budget", count(it.ToolBudget), "tool_budget")
+	row("step budget", count(it.StepBudget), "step_budget")
+	row("reads", speed(it.Reads))
+	row("writes", speed(it.Writes))
+	row("probed", probedAt(it))
+	if it.Written > 0 {
+		row("calls in text", fmt.Sprintf("%d answers since", it.Written))
+	}
+	if err := w.Flush(); err != nil || it.Probed == nil {
+		return err
+	}
+	fmt.Fprintln(m.Person().Out)
+	return m.printVerdict(*it.Probed)
 }
 
 func (m *commands) use() *cobra.Command {
