@@ -5,6 +5,20 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	// charsAtMost is more characters than a token of any text has on the whole: English has four to five, code three to four.
+	charsAtMost = 8
+
+	// suspectable is a request, in characters, of which no fewer fill any window there is: it is not suspected.
+	suspectable = 8 << 10
+)
+
+// FarBelow reports that an engine cannot have read all of a request of so many characters, given how many tokens of a prompt it
+// counted: it has left out a part of it without saying so. An engine that does not count is not suspected.
+func FarBelow(prompt, chars int) bool {
+	return prompt > 0 && chars >= suspectable && prompt < chars/charsAtMost
+}
+
 // A Measure counts the characters that a request takes once it is written out, escapes not counted. The JSON around messages is
 // left out: engines put marks of their own in its place.
 type Measure struct {

@@ -41,3 +41,22 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("native: %d and %d", head, rest)
 	}
 }
+
+func TestFarBelow(t *testing.T) {
+	for _, tt := range []struct {
+		prompt, chars int
+		want          bool
+	}{
+		{0, 1 << 20, false},      // it does not count
+		{1, 8<<10 - 1, false},    // fits every window
+		{1023, 8 << 10, true},    // eight characters and more to a token
+		{1024, 8 << 10, false},   // just possible
+		{4000, 16_000, false},    // as usual
+		{2048, 100_000, true},    // a window of 2k
+		{100_000, 16_000, false}, // it counts something else
+	} {
+		if got := model.FarBelow(tt.prompt, tt.chars); got != tt.want {
+			t.Errorf("%d tokens of %d characters: %t", tt.prompt, tt.chars, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -116,6 +117,12 @@ func TestEnginesBadInput(t *testing.T) {
 		{503, "POST", "/api/models/remove", map[string]any{"ref": "nosuch"}, "No engine"},
 		{404, "GET", "/api/models/pulls/nosuch", nil, "fetched"},
 		{404, "DELETE", "/api/models/pulls/nosuch", nil, "fetched"},
+		{503, "POST", "/api/models/probe", map[string]any{"ref": "nosuch"}, "No engine"},
+		{422, "POST", "/api/models/probe", map[string]any{"ref": "script:/etc/passwd"}, "transcript"},
+		{422, "POST", "/api/models/probe", map[string]any{"mode": "loud"}, "mode"},
+		{422, "POST", "/api/models/probe", map[string]any{"times": 6}, "times"},
+		{404, "GET", "/api/models/probes/nosuch", nil, "probed"},
+		{404, "DELETE", "/api/models/probes/nosuch", nil, "probed"},
 	} {
 		if p := w.refused(c.status, c.method, c.path, c.in); !strings.Contains(strings.ToLower(p.Detail), strings.ToLower(c.want)) {
 			t.Errorf("%s %s %v: %q does not say %q", c.method, c.path, c.in, p.Detail, c.want)
@@ -158,4 +165,41 @@ func newListener(t *testing.T, h http.Handler) string {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv.URL
+}
+
+// A probe is begun, watched, cancelled and taken off the list.
+func TestProbes(t *testing.T) {
+	w := newWorld(t)
+	o := modeltest.NewOllama(t, plays(t, "=== *\n--- wait\n"), modeltest.OllamaOptions{Models: []modeltest.OllamaModel{modeltest.Qwen()}})
+	e := do[model.Engine](w, 201, "POST", "/api/models", model.Address{BaseURL: o.URL})
+	p := do[model.Probe](w, 202, "POST", "/api/models/probe", map[string]any{"ref": e.ID + "/qwen3:4b", "mode": "text", "times": 2})
+	if p.ID == "" || p.Status != model.ProbeRunning || p.Ref != e.ID+"/qwen3:4b" {
+		t.Fatalf("begun: %+v", p)
+	}
+	if all := do[[]model.Probe](w, 200, "GET", "/api/models/probes", nil); len(all) != 1 || all[0].ID != p.ID {
+		t.Errorf("listed: %+v", all)
+	}
+	if c := do[model.Catalogue](w, 200, "GET", "/api/models", nil); len(c.Probes) != 1 {
+		t.Errorf("in the catalogue: %+v", c.Probes)
+	}
+	do[struct{}](w, 204, "DELETE", "/api/models/probes/"+p.ID, nil)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(20 * time.Second); ; {
+		if p = do[model.Probe](w, 200, "GET", "/api/models/probes/"+p.ID, nil); p.Over() {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("it does not end: %+v", p)
+		}
+	}
+	if p.Status != model.ProbeCancelled || p.Result != nil {
+		t.Errorf("cancelled: %+v", p)
+	}
+	do[struct{}](w, 204, "DELETE", "/api/models/probes/"+p.ID, nil)
+	if all := do[[]model.Probe](w, 200, "GET", "/api/models/probes", nil); len(all) != 0 {
+		t.Errorf("left: %+v", all)
+	}
 }

@@ -53,7 +53,7 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	}
 	name := r.m.Main.Info().Name
 	switch {
-	case rep.counted && rep.usage.Cut:
+	case rep.counted && (rep.usage.Cut || model.FarBelow(rep.usage.Prompt, rep.chars-pictures(req))):
 		// What was counted is not what was sent: nothing can be learnt from it.
 		if err := r.warnCut(ctx, rep, len(req.Messages)+1); err != nil {
 			return nil, err
@@ -64,6 +64,15 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
 	return rep, nil
+}
+
+// pictures is what the pictures of a request count for at most: an engine that takes them for less is not suspected for it.
+func pictures(req model.Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		n += len(m.Images) * model.ImageSize
+	}
+	return n
 }
 
 // Kinds of remarks about the model.

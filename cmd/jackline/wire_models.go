@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
@@ -15,6 +16,10 @@ import (
 )
 
 const modelName = "model.name"
+
+// idleTime is how long nobody has asked a model anything before the server may probe one: whoever reads an answer and types the next
+// question takes less.
+const idleTime = 5 * time.Minute
 
 // engines are the engines of an app whose store and settings are open. The server's own ports are not looked at.
 func (m *Main) engines(a *app) *engines.Engines {
@@ -25,6 +30,9 @@ func (m *Main) engines(a *app) *engines.Engines {
 		Fallback: conf.Texts("model.fallback"), Alone: conf.From("model.baseUrl") == "flag" || !conf.Yes("model.detect"),
 		Store: a.db, File: conf.Places.File, Env: m.Env, Memory: engines.MachineMemory(), Log: a.log, Find: m.find,
 		Default: a.model, SetDefault: a.useModel,
+	}
+	if conf.Yes("model.probeWhenIdle") {
+		o.Idle = idleTime
 	}
 	for _, x := range conf.Get("model.each").([]settings.ForModel) {
 		o.Each = append(o.Each, engines.Each(x))

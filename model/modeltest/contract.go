@@ -186,7 +186,7 @@ func testOrder(t *testing.T, open opener) {
 	if o.order != want {
 		t.Errorf("chunks came as %q, want %q", o.order, want)
 	}
-	if o.usage == nil || *o.usage != (model.Usage{Prompt: 10, Completion: 3, Cached: 4}) {
+	if u := o.usage; u == nil || u.Prompt != 10 || u.Completion != 3 || u.Cached != 4 || u.Cut {
 		t.Errorf("usage %+v", o.usage)
 	}
 }

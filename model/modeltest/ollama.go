@@ -29,13 +29,15 @@ type OllamaModel struct {
 	Tools, Thinking, Vision bool
 	Embeds                  bool // it makes embeddings and does not chat
 
+	Weights string // which they are, where a name is not to tell: the digest is made from both
+
 	Breaks int // how many times fetching it fails half way before it succeeds
 }
 
-// digest is made up from the name, and always the same.
+// digest is made up from name and weights, and always the same.
 func (m OllamaModel) digest() string {
 	sum := uint64(14695981039346656037)
-	for _, c := range []byte(m.Name) {
+	for _, c := range []byte(m.Name + m.Weights) {
 		sum = (sum ^ uint64(c)) * 1099511628211
 	}
 	return strings.Repeat(fmt.Sprintf("%016x", sum), 4)

@@ -267,12 +267,6 @@ const (
 
 	// Ollama itself reckons with 768 tokens an image; a token is about four characters.
 	imageSize = 768 * 4
-
-	// No text has this many characters to a token on the whole: English has four to five, code three to four.
-	charsAtMost = 8
-
-	// A request of fewer characters than this fits every window there is: it is not suspected.
-	suspectable = 8 << 10
 )
 
 // cut reports whether the engine cannot have read all of r, given how many tokens of a prompt it counted. It either
@@ -281,9 +275,6 @@ const (
 //
 // The versions 0.30.0 and its next few leave what was in the cache out of their count, and are suspected wrongly.
 func (m *Model) cut(r model.Request, prompt int) bool {
-	if prompt == 0 {
-		return false
-	}
 	size, _ := m.measure(r)
-	return prompt >= m.info.Window || size >= suspectable && prompt < size/charsAtMost
+	return prompt > 0 && prompt >= m.info.Window || model.FarBelow(prompt, size)
 }

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -54,6 +55,10 @@ type Options struct {
 	Skip   []int               // ports that are not asked: the server's own
 	Memory int64               // of this machine, in bytes; 0 is unknown
 	Log    *slog.Logger        // may be nil
+
+	// Idle is how long nobody has asked a model anything before the model of new chats is probed, once, if that was never done
+	// and it runs on this machine; 0 is never.
+	Idle time.Duration
 
 	// Find looks for engines; nil is [detect.Find].
 	Find func(context.Context, detect.Options) []detect.Found

@@ -255,8 +255,13 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// Warm begins the first look, so that it is done when somebody comes.
+// Warm begins the first look, so that it is done when somebody comes, and waits for idle hours if it is to use them.
 func (e *Engines) Warm(ctx context.Context) {
+	if e.o.Idle > 0 {
+		e.mu.Lock()
+		e.later(ctx, e.rest)
+		e.mu.Unlock()
+	}
 	k, err := e.sight(ctx)
 	if err != nil || k.alone {
 		return // whoever comes is told

@@ -3,6 +3,8 @@ package engines
 import (
 	"cmp"
 	"context"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -158,7 +160,11 @@ func (e *Engines) ways(p pick, only string) ([]probe.Way, error) {
 
 // try follows a probe to its end.
 func (e *Engines) try(ctx context.Context, x *probing, p pick, o probe.Options) {
-	o.Leave = e.road.lend
+	quiet := settle
+	if x.idle {
+		quiet = e.o.Idle
+	}
+	o.Leave = func(ctx context.Context) (context.Context, func(), error) { return e.road.lend(ctx, quiet) }
 	o.Progress = func(doing string, done, total int) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -196,4 +202,39 @@ func (e *Engines) CancelProbe(_ context.Context, id string) error {
 	}
 	e.probes = slices.Delete(e.probes, at, at+1)
 	return nil
+}
+
+// rest probes the model of new chats whenever nobody has asked anything for a while and it was never probed, or not with these
+// weights. Each is tried once; what is done for nobody must not be done again and again.
+func (e *Engines) rest(ctx context.Context) {
+	tried := map[string]bool{}
+	for {
+		if e.road.wait(ctx, e.o.Idle) != nil {
+			return
+		}
+		if ref, err := e.chosen(ctx); err == nil && !strings.HasPrefix(ref, scriptPrefix) {
+			if p, err := e.pick(ctx, ref); err == nil && e.probable(p) && !tried[p.ref()+" "+p.card.Digest] {
+				tried[p.ref()+" "+p.card.Digest] = true
+				if _, err := e.probe(ctx, p.ref(), "", 1, true); err != nil && ctx.Err() == nil {
+					e.o.Log.Warn("a model was not probed", "model", p.ref(), "err", err)
+				}
+			}
+		}
+		select {
+		case <-time.After(e.o.Idle):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// probable reports a model that may be probed without being asked for: of an engine on this machine, which does not pass on to
+// others what it is asked.
+func (e *Engines) probable(p pick) bool {
+	u, err := url.Parse(p.base)
+	if err != nil || p.origin == cloud || p.card.Remote == model.Yes || p.state != detect.Ready {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) && (p.kept == nil || p.kept.Verdict == nil || p.stale)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/jackline-ai/jackline/model/probe"
 )
 
-// settle is how long nobody may have asked anything before a probe goes on: a turn makes its next request within it.
-const settle = 2 * time.Second
+// settle is how long nobody may have asked anything before a probe that somebody asked for goes on: within it a turn mostly has
+// made its next request, for which the engine still has the beginning.
+const settle = 5 * time.Second
 
 // A road is shared by turns and probes, and probes give way: a small machine does one thing at a time. The zero value is free.
 type road struct {
@@ -73,10 +74,10 @@ func (r *road) wait(ctx context.Context, quiet time.Duration) error {
 	}
 }
 
-// lend gives the road to a probe, for one request: the context ends when a turn wants it.
-func (r *road) lend(ctx context.Context) (context.Context, func(), error) {
+// lend gives the road to a probe, for one request, once it was quiet for so long: the context ends when a turn wants it.
+func (r *road) lend(ctx context.Context, quiet time.Duration) (context.Context, func(), error) {
 	for {
-		if err := r.wait(ctx, settle); err != nil {
+		if err := r.wait(ctx, quiet); err != nil {
 			return nil, nil, err
 		}
 		r.mu.Lock()

@@ -127,7 +127,7 @@ func (m *commands) printVerdict(v model.Verdict) error {
 			fmt.Fprintf(t.Out, "%s  %s\n", terminal.OneLine(way.Mode), terminal.OneLine(way.Why))
 			continue
 		}
-		fmt.Fprintf(t.Out, "%s  %.0f of 100  %s\n", terminal.OneLine(way.Mode), way.Score*100, terminal.OneLine(way.Why))
+		fmt.Fprintln(t.Out, strings.TrimSpace(fmt.Sprintf("%s  %.0f of 100  %s", terminal.OneLine(way.Mode), way.Score*100, terminal.OneLine(way.Why))))
 		for _, g := range way.Grades {
 			fmt.Fprintf(t.Out, "  %s  %-36s %6.1f s  %s\n", mark[g.Verdict], terminal.OneLine(g.Title), float64(g.Millis)/1e3, terminal.OneLine(g.Why))
 		}

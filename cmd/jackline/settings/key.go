@@ -68,6 +68,7 @@ func Keys() []Key {
 		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. false: as the engine says. To a model that reads none, pictures that are attached are not sent, and it is told so."},
 		{Path: "model.think", Default: "off", One: thinking(), Doc: "Whether and how much the model reasons before it answers, where the engine can be told."},
 		{Path: "model.each", kind: each, Doc: "What differs for single models: a list of {ref: NAME, toolMode, think, window, tools, steps}, which counts above what a probe found."},
+		{Path: "model.probeWhenIdle", kind: yes, Default: false, Doc: "Try the model of new chats out by itself, once, when nobody has asked a model anything for five minutes: only one that was never probed, or has other weights since, and only on this machine. Off, because it keeps the machine busy for minutes and may push another model out of its memory; jackline models probe does the same when you want it."},
 		{Path: "model.fallback", kind: texts, Doc: "Models that are asked, in this order, when one fails before it says anything: because its engine is not there or not able to work."},
 		{Path: "server.listen", Default: "127.0.0.1:7717", Doc: "Address of the page and the API."},
 		{Path: "server.hosts", kind: texts, Doc: "More exact Host names, with port, under which the server may be called."},
