@@ -1,7 +1,7 @@
 // What is known about engines and their models, as pure functions of the server's answer.
 
 import { plain } from './reveal'
-import type { Engine, Catalogue, ModelInfo, Pull, System } from './types'
+import type { Engine, Catalogue, ModelInfo, Probe, Pull, System } from './types'
 
 /** What a new person has before them: no engine, an engine without a model, or something to talk to. */
 export type Stage = 'nothing' | 'empty' | 'choose' | 'ready'
@@ -107,6 +107,17 @@ export function latest(pulls: Pull[] | null | undefined): Pull[] {
     by.set(p.engine + ' ' + p.model, p)
   }
   return [...by.values()]
+}
+
+// Probing
+
+/** The latest probe of a model, if one is under way or has just ended. */
+export const probeOf = (all: Probe[], ref: string): Probe | undefined => all.findLast((p) => p.ref === ref)
+
+/** The points that a model has in the way that it is used in, of 100; -1 where it was not probed, or had other weights then. */
+export function points(m: ModelInfo): number {
+  const way = m.stale ? undefined : m.probed?.ways?.find((w) => w.mode === m.probed?.mode)
+  return way ? Math.round(way.score * 100) : -1
 }
 
 // What to begin with

@@ -4,7 +4,7 @@ import { app, say } from './app.svelte'
 import { latest, modelName, percent, pullState, stage, taken } from './engines'
 import { plain } from './reveal'
 import { t } from './strings'
-import type { Engine, Catalogue, Pull } from './types'
+import type { Engine, Catalogue, Probe, Pull } from './types'
 
 /** What the dialog for an engine begins with. */
 export interface Adding {
@@ -27,6 +27,7 @@ const watchEvery = 700
 class Models {
   listing = $state.raw<Catalogue | null>(null)
   pulls = $state.raw<Pull[]>([])
+  probes = $state.raw<Probe[]>([])
   looking = $state(false)
   error = $state('')
   adding = $state.raw<Adding | null>(null)
@@ -36,6 +37,7 @@ class Models {
   taken = $derived(taken(this.listing))
 
   #timer: ReturnType<typeof setTimeout> | undefined
+  #probing: ReturnType<typeof setTimeout> | undefined
   #told = new Map<string, string>()
   #asked = 0
 
@@ -50,6 +52,7 @@ class Models {
       this.listing = listing
       this.error = ''
       this.#watch(listing.pulls)
+      this.#follow(listing.probes ?? [])
       if (look) app.polite = t.first.stages[this.stage] ?? ''
     } catch (e) {
       if (asked === this.#asked) this.error = say(e)
@@ -62,6 +65,9 @@ class Models {
   clear(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    clearTimeout(this.#probing)
+    this.#probing = undefined
+    this.probes = []
     this.#asked++
     this.listing = null
     this.pulls = []
@@ -147,6 +153,44 @@ class Models {
       await app.client.post('/api/models/remove', { ref })
       await this.load()
     })
+  }
+
+  // Probing
+
+  async probe(ref: string): Promise<void> {
+    await app.try(async () => {
+      const probe = await app.client.post<Probe>('/api/models/probe', { ref })
+      app.polite = t.probe.started(this.name(ref))
+      this.#follow([...this.probes.filter((p) => p.id !== probe.id), probe])
+    })
+  }
+
+  /** Ends a probe, or takes one that has ended off the list. */
+  async cancelProbe(probe: Probe): Promise<void> {
+    await app.try(async () => {
+      await app.client.delete('/api/models/probes/' + encodeURIComponent(probe.id))
+      await this.#lookProbes()
+    })
+  }
+
+  #follow(probes: Probe[]): void {
+    const before = this.probes
+    this.probes = probes
+    const ended = probes.filter((p) => p.status !== 'running' && before.some((b) => b.id === p.id && b.status === 'running'))
+    for (const p of ended) app.polite = t.probe.ended(this.name(p.ref), p)
+    if (ended.length) this.load() // the card is another now
+    clearTimeout(this.#probing)
+    this.#probing = probes.some((p) => p.status === 'running') ? setTimeout(() => this.#lookProbes(), watchEvery) : undefined
+  }
+
+  async #lookProbes(): Promise<void> {
+    try {
+      this.#follow((await app.client.get<Probe[] | null>('/api/models/probes')) ?? [])
+    } catch {
+      // The connection says it; it is looked at again.
+      clearTimeout(this.#probing)
+      if (app.signedIn) this.#probing = setTimeout(() => this.#lookProbes(), watchEvery * 4)
+    }
   }
 
   #watch(pulls: Pull[] | null): void {

@@ -1,8 +1,9 @@
 // Every word that the page says, in one place. Another language is another object of this shape.
 
+import { points } from './engines'
 import { bytes } from './format'
 import { plain } from './reveal'
-import type { Engine, Known, Mode, ModelInfo, OnAsk } from './types'
+import type { Engine, Known, Mode, ModelInfo, OnAsk, Probe, Verdict, Way } from './types'
 
 const plural = new Intl.PluralRules('en')
 const n = (count: number, one: string, other: string) => `${number.format(count)} ${plural.select(count) === 'one' ? one : other}`
@@ -295,6 +296,7 @@ export const t = {
         m.bytes ? bytes(m.bytes) : '',
         m.loaded === 'yes' ? 'loaded' : '',
         m.remote === 'yes' ? 'remote' : '',
+        points(m) >= 0 ? `${points(m)} of 100 in calls` : '',
       ].filter(Boolean).join(' · '),
     addTitle: 'Add an engine',
     addLead: 'A server that runs models, here or elsewhere, or a service with a key.',
@@ -319,6 +321,34 @@ export const t = {
     deleteText: (m: string) => `${m} will be gone from the engine’s disk. It can be fetched again.`,
     delete: (m: string) => `Delete ${m}`,
     title: 'Engines and models',
+  },
+
+  probe: {
+    get: 'Probe',
+    again: 'Probe again',
+    getName: (m: string) => `Probe ${m}: try out how well it calls tools`,
+    started: (m: string) => `Probing ${m}`,
+    progress: (p: Probe) => (p.total ? `${p.done} of ${p.total}` : 'waiting'),
+    cancel: 'Cancel',
+    cancelName: (m: string) => `Cancel the probe of ${m}`,
+    dismissName: (m: string) => `Take the probe of ${m} off the list`,
+    label: (m: string) => `Probe of ${m}`,
+    result: (m: string) => `What a probe of ${m} found`,
+    never: 'never probed',
+    stale: 'probed with other weights than it has now',
+    when: (v: Verdict, m: ModelInfo) => (points(m) >= 0 ? `${points(m)} of 100 in mode ${plain(v.mode ?? '')}` : 'makes no calls'),
+    way: (w: Way) => (w.grades?.length ? `${plain(w.mode)}: ${Math.round(w.score * 100)} of 100` : plain(w.mode)),
+    verdicts: { pass: 'passed', partial: 'in part', fail: 'failed', skipped: 'not made' } as Record<string, string>,
+    facts: (v: Verdict): string =>
+      [
+        v.tool_budget ? `${number.format(v.tool_budget)} tools at once` : '',
+        v.step_budget ? `${number.format(v.step_budget)} steps a turn` : '',
+        v.reads ? `reads ${number.format(v.reads)} tokens a second` : '',
+        v.writes ? `writes ${number.format(v.writes)} tokens a second` : '',
+      ].filter(Boolean).join(' · '),
+    written: (k: number) => `Since then ${n(k, 'answer', 'answers')} had calls in the text.`,
+    ended: (m: string, p: Probe): string =>
+      p.status === 'done' ? `The probe of ${m} is over. ${plain(p.result?.why ?? '', 400)}` : p.status === 'failed' ? `${m} could not be probed. ${plain(p.error ?? '', 400)}` : `The probe of ${m} was cancelled.`,
   },
 
   pull: {

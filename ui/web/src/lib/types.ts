@@ -257,6 +257,58 @@ export interface ModelInfo {
   remote?: Known
   bytes?: number
   digest?: string
+  tool_budget?: number
+  step_budget?: number
+  reads?: number // tokens of a prompt a second
+  writes?: number // and of an answer
+  source?: Record<string, string> // who told a field: engine, owner, probe, use
+  probed?: Verdict
+  stale?: boolean // other weights were probed than it has now
+  written?: number // answers with calls in their text since then
+}
+
+/** What a probe found out about a model. */
+export interface Verdict {
+  at: string
+  times: number
+  ways: Way[] | null
+  mode?: string
+  passed: boolean
+  why: string
+  tool_budget?: number
+  step_budget?: number
+  reads?: number
+  writes?: number
+  measured?: string
+}
+
+/** One way of calling tools, and how a model did in it. */
+export interface Way {
+  mode: string
+  score: number
+  fit: boolean
+  why?: string
+  grades: Grade[] | null
+}
+
+export interface Grade {
+  check: string
+  title: string
+  verdict: 'pass' | 'partial' | 'fail' | 'skipped'
+  share: number
+  why: string
+  ms: number
+}
+
+export interface Probe {
+  id: string
+  ref: string
+  status: 'running' | 'done' | 'failed' | 'cancelled'
+  doing: string
+  done: number
+  total: number
+  error?: string
+  result?: Verdict
 }
 
 export interface Engine {
@@ -287,6 +339,7 @@ export interface Catalogue {
   default: string
   engines: Engine[] | null
   pulls: Pull[] | null
+  probes?: Probe[] | null
 }
 
 export interface Check {
