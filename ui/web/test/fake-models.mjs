@@ -15,6 +15,18 @@ export { engine }
 /** What there is before a test says otherwise: one engine with two models, one of them the default. */
 export const usual = () => ({ default: 'ollama/qwen3:4b', engines: [ollama([qwen, gemma])], pulls: [] })
 
+const grade = (check, title, verdict, why) => ({ check, title, verdict, share: { pass: 1, partial: 0.5 }[verdict] ?? 0, why, tokens: 300, ms: 1200 })
+
+/** What a probe finds: a model that does one thing in part. */
+export const verdict = () => ({
+  at: '2026-03-01T10:00:00Z', times: 1, mode: 'text', passed: true, why: 'Calls in mode text do what turns need, with 98 of 100 points.', tools: 'no', thinking: 'unknown',
+  tool_budget: 20, step_budget: 20, reads: 812, writes: 24.5, measured: 'engine', tokens: 5000, ms: 61_000,
+  ways: [
+    { mode: 'native', score: 0, fit: false, why: 'The engine says that this model takes no tools of its own.', grades: [] },
+    { mode: 'text', score: 0.975, fit: true, grades: [grade('forced', 'makes a call when told to', 'pass', 'It made the call.'), grade('parallel', 'makes two calls at once', 'partial', 'It makes one call after the other.'), grade('many', 'finds its tool among 20', 'skipped', 'Not made.')] },
+  ],
+})
+
 /** The routes, over a state that tests change as they like: { listing, next, log, tests, step, doctor }. next is what a new look finds. */
 export function modelRoutes(state, Problem) {
   const l = () => state.listing
@@ -76,6 +88,32 @@ export function modelRoutes(state, Problem) {
       const p = found(l().pulls.find((x) => x.id === id))
       if (over(p)) l().pulls = l().pulls.filter((x) => x !== p)
       else p.status = 'cancelled'
+      return [204]
+    }],
+    ['POST', /^\/api\/models\/probe$/, (_m, body) => {
+      state.log.push({ what: 'probe', body })
+      if (state.unprobed) throw new Problem(409, 'conflict', state.unprobed)
+      const probe = { id: 'probe-' + ((l().probes ?? []).length + 1), ref: body.ref, status: 'running', doing: 'native: makes a call when told to', done: 0, total: 14 }
+      l().probes = [...(l().probes ?? []), probe]
+      return [202, probe]
+    }],
+    ['GET', /^\/api\/models\/probes$/, () => {
+      for (const p of l().probes ?? []) {
+        if (p.status !== 'running' || state.hold) continue
+        p.done += 7
+        if (p.done < p.total) continue
+        if (state.probeFails) Object.assign(p, { status: 'failed', error: state.probeFails })
+        else {
+          Object.assign(p, { status: 'done', result: verdict() })
+          for (const e of l().engines) e.models = e.models.map((m) => (m.ref === p.ref ? { ...m, mode: 'text', probed: verdict(), source: { mode: 'probe' } } : m))
+        }
+      }
+      return l().probes ?? []
+    }],
+    ['DELETE', /^\/api\/models\/probes\/([\w-]+)$/, ([id]) => {
+      const p = found((l().probes ?? []).find((x) => x.id === id))
+      if (p.status === 'running') p.status = 'cancelled'
+      else l().probes = l().probes.filter((x) => x !== p)
       return [204]
     }],
     ['POST', /^\/api\/models\/remove$/, (_m, body) => {

@@ -326,6 +326,7 @@ export const t = {
   probe: {
     get: 'Probe',
     again: 'Probe again',
+    againName: (m: string) => `Probe again: ${m}`,
     getName: (m: string) => `Probe ${m}: try out how well it calls tools`,
     started: (m: string) => `Probing ${m}`,
     progress: (p: Probe) => (p.total ? `${p.done} of ${p.total}` : 'waiting'),

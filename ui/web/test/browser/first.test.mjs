@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { bare, engine, gemma, ollama, qwen, usual } from '../fake-models.mjs'
+import { bare, engine, gemma, ollama, qwen, usual, verdict } from '../fake-models.mjs'
 import { launch, open, prompt, startFake } from './harness.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -251,6 +251,56 @@ describe('the picker', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).last().click()
     await until('it is gone', async () => (await button(page, /^Remove: attic/).count()) === 0)
     assert.equal(fake.models.listing.engines.length, 1)
+  })
+})
+
+describe('a probe', () => {
+  it('is begun in the settings, watched, cancelled, and shows what it found', async () => {
+    const { page } = await enter(usual())
+    await picker(page).click()
+    await button(page, 'Manage engines').click()
+    await page.getByText('Ollama 0.40.2 answers and has 2 models.').click()
+    await page.getByText('never probed').first().waitFor()
+    fake.models.hold = true
+    await button(page, 'Probe qwen3:4b: try out how well it calls tools').click()
+    await page.getByRole('progressbar', { name: 'Probing qwen3:4b' }).waitFor()
+    await page.getByText('native: makes a call when told to').waitFor()
+    await axeCheck(page, 'a probe under way')
+    await button(page, 'Cancel the probe of qwen3:4b').click()
+    await page.getByRole('progressbar', { name: 'Probing qwen3:4b' }).waitFor({ state: 'detached' })
+    fake.models.hold = false
+    await button(page, 'Probe qwen3:4b: try out how well it calls tools').click()
+    await page.getByText('98 of 100 in mode text').waitFor()
+    await page.getByText('What a probe of qwen3:4b found').click()
+    for (const words of ['Calls in mode text do what turns need, with 98 of 100 points.', '20 tools at once · 20 steps a turn · reads 812 tokens a second · writes 24.5 tokens a second', 'It makes one call after the other.', 'The engine says that this model takes no tools of its own.', 'in part', 'passed']) {
+      await page.getByText(words, { exact: true }).first().waitFor()
+    }
+    await axeCheck(page, 'what a probe found')
+    assert.ok(await fitsWidth(page))
+    assert.deepEqual(fake.log.filter((l) => l.what === 'probe').map((l) => l.body), [{ ref: 'ollama/qwen3:4b' }, { ref: 'ollama/qwen3:4b' }])
+  })
+  it('is begun in the picker, and its failure says why', async () => {
+    const { page } = await enter(usual())
+    fake.models.hold = true
+    await picker(page).click()
+    await button(page, 'Probe gemma3:4b: try out how well it calls tools').click()
+    const row = page.locator('[data-model]').filter({ hasText: 'gemma3:4b' })
+    await row.getByText('Probing 0 of 14').waitFor()
+    fake.models.probeFails = 'The engine at 127.0.0.1:11434 <b>fell</b> over.'
+    fake.models.hold = false
+    await button(page, 'Manage engines').click()
+    await page.getByText('Ollama 0.40.2 answers and has 2 models.').click()
+    await page.getByText('The engine at 127.0.0.1:11434 <b>fell</b> over.', { exact: true }).waitFor()
+    await button(page, 'Take the probe of gemma3:4b off the list').click()
+    await page.getByText('The engine at 127.0.0.1:11434 <b>fell</b> over.', { exact: true }).waitFor({ state: 'detached' })
+  })
+  it('says that the weights are others now', async () => {
+    const { page } = await enter({ default: '', engines: [ollama([{ ...qwen, probed: verdict(), stale: true }])], pulls: [], probes: [] })
+    await picker(page).click()
+    await button(page, 'Manage engines').click()
+    await page.getByText('Ollama 0.40.2 answers and has 1 model.').click()
+    await page.getByText('probed with other weights than it has now').waitFor()
+    await button(page, 'Probe again: qwen3:4b').waitFor()
   })
 })
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { choices, find, latest, matching, modelName, percent, platformOf, pullState, ranked, stage, suggestions, taken } from '../../src/lib/engines'
+import { choices, find, latest, matching, modelName, percent, platformOf, points, probeOf, pullState, ranked, stage, suggestions, taken } from '../../src/lib/engines'
 import { bytes } from '../../src/lib/format'
 import { plain } from '../../src/lib/reveal'
 import { t } from '../../src/lib/strings'
-import type { Engine, Catalogue, ModelInfo, Pull } from '../../src/lib/types'
+import type { Engine, Catalogue, ModelInfo, Probe, Pull, Verdict } from '../../src/lib/types'
 
 const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({ ref: 'e/' + id, id, tools: 'unknown', loaded: 'unknown', ...more })
 const engine = (more: Partial<Engine> = {}): Engine => ({ id: 'e', engine: 'ollama', api: 'ollama', base_url: 'http://127.0.0.1:11434', state: 'ready', origin: 'found', models: [], ...more })
@@ -89,4 +89,25 @@ describe('what to begin with', () => {
     expect(platformOf(undefined, 'Mozilla (Macintosh)')).toBe('darwin')
   })
   it('has sizes as download pages say them', () => expect([523e6, 2_497_293_931, 14e9, 900].map(bytes)).toEqual(['523 MB', '2.5 GB', '14 GB', '1 kB']))
+})
+
+describe('probes', () => {
+  const verdict = (mode: string | undefined, score: number): Verdict => ({ at: '', times: 1, passed: true, why: 'so', mode, ways: [{ mode: 'native', score: 0.1, fit: false, grades: null }, { mode: 'text', score, fit: true, grades: null }] })
+  it('give points of the mode that is used, while the weights are the same', () => {
+    expect(points(model('a'))).toBe(-1)
+    expect(points(model('a', { probed: verdict('text', 0.976) }))).toBe(98)
+    expect(points(model('a', { probed: verdict('native', 1) }))).toBe(10)
+    expect(points(model('a', { probed: verdict(undefined, 0) }))).toBe(-1)
+    expect(points(model('a', { probed: verdict('text', 1), stale: true }))).toBe(-1)
+    expect(points(model('a', { probed: { ...verdict('text', 1), ways: null } }))).toBe(-1)
+    expect(t.models.brief(model('a', { probed: verdict('text', 0.5) }))).toContain('50 of 100 in calls')
+  })
+  it('are found by their model, the latest', () => {
+    const p = (id: string, ref: string): Probe => ({ id, ref, status: 'done', doing: '', done: 1, total: 1 })
+    const all = [p('1', 'e/a'), p('2', 'e/b'), p('3', 'e/a')]
+    expect(probeOf(all, 'e/a')?.id).toBe('3')
+    expect(probeOf(all, 'e/c')).toBeUndefined()
+    expect(t.probe.ended('a', { ...p('1', 'e/a'), status: 'failed', error: 'It fell.' })).toBe('a could not be probed. It fell.')
+    expect(t.probe.ended('a', { ...p('1', 'e/a'), status: 'cancelled' })).toBe('The probe of a was cancelled.')
+  })
 })
