@@ -126,6 +126,7 @@ func (a *asker) spend(r model.Request, got answer) {
 		n = got.usage.Prompt + got.usage.Completion
 	}
 	a.p.v.Tokens += n
+	a.p.tally.add(got)
 	a.p.left -= max(n, 1)
 	if got.thought {
 		a.p.v.Thinking = model.Yes

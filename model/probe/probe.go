@@ -98,6 +98,7 @@ type prober struct {
 	heard  bool // the engine has answered something
 	failed error
 	left   int // tokens that may yet be used
+	tally  tally
 }
 
 // Run tries the model out. Its error is that of ctx as it is, or says why nothing could be found out: then the verdict is worth

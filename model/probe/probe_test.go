@@ -223,6 +223,14 @@ func TestTime(t *testing.T) {
 			t.Errorf("by the clock: %+v, %v", v, err)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) { // the last answer alone hangs: what the others have shown of its speed counts
+		hangs := strings.Replace(right, "1, 2, 3, 4, 5\n--- usage 1500 64 500\n", "--- wait\n", 1)
+		hangs = strings.Replace(hangs, "It failed.\n", "It failed.\n--- usage 200 41\n", 1)
+		v, took, err := run(t.Context(), plays(t, "native", hangs, 8192), time.Second, 4*time.Second)
+		if err != nil || v.Ways[0].Score != 1 || v.Measured != "clock" || v.Reads != 200 || v.Writes != 3.3 || took > 4*time.Minute {
+			t.Errorf("no speed: %+v, %v after %v", v, err, took)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		_, took, err := run(t.Context(), plays(t, "native", "=== *\n--- wait\n", 8192), 0, 0)
 		if jackline.KindOf(err) != jackline.Timeout || took != 15*time.Minute || !strings.Contains(jackline.Say(err), "within 15 minutes") {

@@ -131,45 +131,68 @@ func Steps(window int) int {
 }
 
 const (
-	speedTokens = 160 // of the answer by which the speed is measured: enough for a second or two on any machine
+	speedTokens = 64  // of the answer by which the speed is measured: some seconds on a small machine
+	speedLines  = 60  // of the prompt: about a thousand tokens, as many as a turn begins with
 	leastRead   = 100 // tokens without which a speed says nothing
 	leastWrote  = 8
 )
+
+// speedTime is how long the speed is measured. A machine that is slower than that is slow enough to be known by its other answers.
+const speedTime = 2 * time.Minute
+
+// A tally is how many tokens were read and written in which time: by the engine's clock, or else by ours.
+type tally struct {
+	read, wrote      int
+	reading, writing time.Duration
+	ours             bool
+}
+
+func (t *tally) add(got answer) {
+	u := got.usage
+	if u == nil {
+		return
+	}
+	read, wrote, reading, writing := u.Prompt-u.Cached, u.Completion, u.Reading, u.Writing
+	if writing == 0 {
+		t.ours = true
+		wrote, reading, writing = u.Completion-1, got.first, got.took-got.first
+	}
+	t.read, t.wrote, t.reading, t.writing = t.read+read, t.wrote+max(wrote, 0), t.reading+reading, t.writing+writing
+}
 
 // speed measures how fast prompts are read and answers written.
 func (p *prober) speed(ctx context.Context, w *Way) error {
 	p.tell("how fast it is")
 	var b strings.Builder
 	fmt.Fprintf(&b, "List %d of the store.\n", time.Now().UnixNano()) // no cache has it
-	for i := range 120 {
+	for i := range speedLines {
 		fmt.Fprintf(&b, "Shelf %d holds %d boxes of paper.\n", i+1, (i*37)%91)
 	}
 	b.WriteString("Count from 1 to 50, in digits, separated by commas.")
 	r := sends(nil, says(b.String()))
 	r.MaxTokens = speedTokens
-	a := &asker{p: p, way: *w}
-	got, err := a.ask(ctx, r)
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case err != nil || got.usage == nil:
-		return nil //nolint:nilerr // a speed that is not known is no failure
+	limited, cancel := context.WithTimeout(ctx, speedTime)
+	defer cancel()
+	got, err := (&asker{p: p, way: *w}).ask(limited, r)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	u, read := got.usage, got.usage.Prompt-got.usage.Cached
-	reading, writing := u.Reading, u.Writing
-	p.v.Measured = "engine"
-	wrote := u.Completion
-	if writing == 0 {
-		p.v.Measured, reading, writing, wrote = "clock", got.first, got.took-got.first, u.Completion-1
+	t := p.tally // of all answers so far
+	if err == nil && got.usage != nil {
+		t = tally{}
+		t.add(got)
 	}
-	if read >= leastRead && reading > 0 {
-		p.v.Reads = rate(read, reading)
+	if t.read >= leastRead && t.reading > 0 {
+		p.v.Reads = rate(t.read, t.reading)
 	}
-	if wrote >= leastWrote && writing > 0 {
-		p.v.Writes = rate(wrote, writing)
+	if t.wrote >= leastWrote && t.writing > 0 {
+		p.v.Writes = rate(t.wrote, t.writing)
 	}
-	if p.v.Reads == 0 && p.v.Writes == 0 {
-		p.v.Measured = ""
+	if p.v.Reads > 0 || p.v.Writes > 0 {
+		p.v.Measured = "engine"
+		if t.ours {
+			p.v.Measured = "clock"
+		}
 	}
 	return nil
 }
