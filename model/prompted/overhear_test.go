@@ -102,8 +102,8 @@ func TestOverhearPasses(t *testing.T) {
 		t.Errorf("error %v", last)
 	}
 	n := 0
-	for c := range m.Stream(t.Context(), r) { // whoever has heard enough goes
-		if n++; c.Text != "" {
+	for c, err := range m.Stream(t.Context(), r) { // whoever has heard enough goes
+		if n++; err != nil || c.Text != "" {
 			break
 		}
 	}

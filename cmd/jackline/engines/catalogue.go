@@ -89,8 +89,11 @@ func item(p pick, pl plan, each Each) model.Item {
 	if each.Steps > 0 {
 		it.Source["step_budget"] = byOwner
 	}
-	if each.Window > 0 {
+	switch {
+	case pl.asked > 0 && pl.window <= pl.asked:
 		it.Source["window"] = byOwner
+	case c.Usable > 0 && pl.window == c.Usable:
+		it.Source["window"] = byEngine
 	}
 	if p.kept != nil {
 		it.Stale = p.stale

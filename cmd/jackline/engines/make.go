@@ -118,6 +118,7 @@ type plan struct {
 	sure    bool   // the mode is not changed by what the engine says
 	steps   int    // requests of a turn; 0 is as for all models
 	offer   int    // tools worth offering; 0 is not known
+	asked   int    // the window that its owner set; 0 is none
 	window  int
 	assumed bool
 	think   string
@@ -138,6 +139,7 @@ func (e *Engines) plan(p pick) (pl plan) {
 	if each.Window > 0 {
 		asked = each.Window
 	}
+	pl.asked = asked
 	if pl.mode == native || pl.mode == text {
 		pl.sure, pl.by = true, byOwner
 	} else {

@@ -3,6 +3,7 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -273,7 +274,7 @@ func TestProbeGivesWay(t *testing.T) {
 			}
 			close(got)
 		}()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		select {
 		case <-got:
 			t.Fatal("lent while a turn has it")
@@ -286,7 +287,7 @@ func TestProbeGivesWay(t *testing.T) {
 			t.Errorf("lent after %v", wait)
 		}
 		leave = r.enter()
-		if synctest.Wait(); context.Cause(first) != probe.ErrGaveWay {
+		if synctest.Wait(); !errors.Is(context.Cause(first), probe.ErrGaveWay) {
 			t.Errorf("it ended with %v", context.Cause(first))
 		}
 		leave()
