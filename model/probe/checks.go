@@ -51,25 +51,25 @@ func tool(name, summary, properties string, required ...string) model.Tool {
 		must = []byte("[]")
 	}
 	return model.Tool{
-		Name: "probe_" + name, Summary: summary,
+		Name: name, Summary: summary,
 		Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(must) + `,"additionalProperties":false}`),
 	}
 }
 
 func note() model.Tool {
-	return tool("note", "Writes a note down.", `"text":{"type":"string"}`, "text")
+	return tool("probe_note", "Writes a note down.", `"text":{"type":"string"}`, "text")
 }
 
 func weather() model.Tool {
-	return tool("weather", "Tells the weather and the temperature of a city as they are now.", `"city":{"type":"string"}`, "city")
+	return tool("probe_weather", "Tells the weather and the temperature of a city as they are now.", `"city":{"type":"string"}`, "city")
 }
 
 func sum() model.Tool {
-	return tool("sum", "Adds two numbers.", `"a":{"type":"number"},"b":{"type":"number"}`, "a", "b")
+	return tool("probe_sum", "Adds two numbers.", `"a":{"type":"number"},"b":{"type":"number"}`, "a", "b")
 }
 
 func scale() model.Tool {
-	return tool("scale", "Weighs what lies on the scale now, and tells the weight in kilograms.", "")
+	return tool("probe_scale", "Weighs what lies on the scale now, and tells the weight in kilograms.", "")
 }
 
 // one judges an answer that should be one call of one tool. right judges its arguments.
@@ -83,7 +83,7 @@ func one(a answer, name string, right func(map[string]any) (float64, string)) (f
 		return 0, fmt.Sprintf("It came to no end within %d tokens.", answerTokens)
 	case len(a.calls) == 0:
 		return 0, "It answered in words, without a call."
-	case a.calls[0].Name != "probe_"+name:
+	case a.calls[0].Name != name:
 		return 0, "It called another tool."
 	}
 	var given map[string]any
@@ -118,7 +118,7 @@ func checkForced(ctx context.Context, a *asker) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	mark, why := one(got, "note", holds("text", "green lamp", "It made the call."))
+	mark, why := one(got, "probe_note", holds("text", "green lamp", "It made the call."))
 	return mark, why, nil
 }
 
@@ -128,7 +128,7 @@ func checkFree(ctx context.Context, a *asker) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	mark, why := one(got, "weather", holds("city", "oslo", "It called the right tool by itself, and none where none was needed."))
+	mark, why := one(got, "probe_weather", holds("city", "oslo", "It called the right tool by itself, and none where none was needed."))
 	if got, err = a.ask(ctx, sends(tools, says("Write one friendly sentence that greets Ada."))); err != nil {
 		return 0, "", err
 	}
@@ -160,12 +160,12 @@ func checkParallel(ctx context.Context, a *asker) (float64, string, error) {
 	case seen["oslo"] || seen["lima"]:
 		return half, "It makes one call after the other.", nil
 	}
-	mark, why := one(got, "weather", func(map[string]any) (float64, string) { return 0, "It asked for neither city." })
+	mark, why := one(got, "probe_weather", func(map[string]any) (float64, string) { return 0, "It asked for neither city." })
 	return mark, why, nil
 }
 
 func checkTypes(ctx context.Context, a *asker) (float64, string, error) {
-	book := tool("book", "Books a journey.", `"title":{"type":"string"},"seats":{"type":"integer"},"price":{"type":"number"},"window":{"type":"boolean"},`+
+	book := tool("probe_book", "Books a journey.", `"title":{"type":"string"},"seats":{"type":"integer"},"price":{"type":"number"},"window":{"type":"boolean"},`+
 		`"days":{"type":"array","items":{"type":"string","enum":["mon","tue","wed","thu","fri"]}},`+
 		`"contact":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`,
 		"title", "seats", "price", "window", "days", "contact")
@@ -173,7 +173,7 @@ func checkTypes(ctx context.Context, a *asker) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	mark, why := one(got, "book", func(given map[string]any) (float64, string) {
+	mark, why := one(got, "probe_book", func(given map[string]any) (float64, string) {
 		want := map[string]any{
 			"seats": 3.0, "price": 42.5, "window": true, "days": []any{"mon", "tue"}, "contact": map[string]any{"name": "Ada"},
 		}
@@ -288,13 +288,13 @@ func checkMany(ctx context.Context, a *asker) (float64, string, error) {
 		{"word", "Explains a word."}, {"song", "Finds a song."}, {"film", "Finds a film."}, {"book", "Finds a book."},
 		{"mail", "Sends a letter."}, {"lamp", "Switches a lamp."}, {"door", "Locks a door."}, {"task", "Adds a task."}, {"call", "Calls a person."},
 	} {
-		tools = append(tools, tool(t[0], t[1], `"what":{"type":"string"}`, "what"))
+		tools = append(tools, tool("probe_"+t[0], t[1], `"what":{"type":"string"}`, "what"))
 	}
 	tools = append(tools[:8:8], append([]model.Tool{weather()}, append(tools[8:], note(), sum())...)...)
 	got, err := a.ask(ctx, sends(tools, says("How warm is it in Oslo right now?")))
 	if err != nil {
 		return 0, "", err
 	}
-	mark, why := one(got, "weather", holds("city", "oslo", "It found the right tool."))
+	mark, why := one(got, "probe_weather", holds("city", "oslo", "It found the right tool."))
 	return mark, why, nil
 }
