@@ -105,10 +105,7 @@ func (e *Engines) asked(ctx context.Context, p pick) (pick, error) {
 	if ctx.Err() != nil {
 		return pick{}, ctx.Err()
 	}
-	switch {
-	case s.state == detect.NeedsKey, s.state == detect.Down && s.origin != cloud:
-		return pick{}, jackline.E("engines.Probe", jackline.Unavailable, nil, "%s", s.why)
-	case s.state == "": // it has no list, and may answer all the same
+	if len(s.cards) == 0 { // it may have no list, and answer all the same; if not, it is the probe that says why
 		return p, nil
 	}
 	s.id, s.learnt = p.id, p.learnt

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/modeltest"
+	"github.com/jackline-ai/jackline/model/modeltest/hosted"
 	"github.com/jackline-ai/jackline/model/probe"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -72,7 +74,10 @@ func probed(t *testing.T, e *Engines, ref, mode string) model.Probe {
 	if err != nil || p.ID == "" || p.Over() {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	return ended(t, e, p.ID, model.ProbeDone)
+	if p = ended(t, e, p.ID, model.ProbeDone); p.Result == nil {
+		t.FailNow()
+	}
+	return p
 }
 
 func oneItem(t *testing.T, e *Engines) model.Item {
@@ -203,15 +208,21 @@ func TestProbeRefused(t *testing.T) {
 	}
 }
 
-// A key that the engine does not take ends a probe before it begins.
+// A key that is missing, and an engine that is off, end a probe in a sentence that says so.
 func TestProbeNeedsKey(t *testing.T) {
 	t.Parallel()
 	o := qwenOf("")
 	o.Key = "sk-0123456789"
 	srv := newPort(t, modeltest.OllamaHandler(plays(t, right), o))
-	e := at(t, Options{BaseURL: srv.url, Name: "qwen3:4b", API: "ollama"}, nil)
-	if _, err := e.Probe(t.Context(), "", "", 1); jackline.KindOf(err) != jackline.Unavailable || !strings.Contains(jackline.Say(err), "key") {
-		t.Errorf("%v", err)
+	for want, address := range map[string]string{"wants a key": srv.url, "No engine answers": "http://127.0.0.1:9"} {
+		e := at(t, Options{BaseURL: address, Name: "qwen3:4b", API: "ollama"}, nil)
+		p, err := e.Probe(t.Context(), "", "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p = ended(t, e, p.ID, model.ProbeFailed); !strings.Contains(p.Error, want) || p.Result != nil {
+			t.Errorf("%s: %+v", want, p)
+		}
 	}
 }
 
@@ -402,20 +413,54 @@ func TestCardsKept(t *testing.T) {
 	}
 }
 
-// Other engines than Ollama are probed as well, in text where nobody knows better.
-func TestProbeLlamaCpp(t *testing.T) {
+// TestProbeFamilies probes models that are good, good in part, and bad, through each API and each server that is known to differ.
+func TestProbeFamilies(t *testing.T) {
 	t.Parallel()
-	s, err := script.Parse("right", []byte(right))
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := modeltest.NewServer(t, s, modeltest.LlamaCpp())
-	e := at(t, Options{BaseURL: srv.URL, Name: "script"}, nil)
-	if p := probed(t, e, "", ""); p.Result.Mode != native || !p.Result.Passed {
-		t.Errorf("%+v", p)
-	}
-	m, err := e.Model(t.Context(), jackline.Session{})
-	if err != nil || !m.Main.Info().Native || m.Main.Info().Steps != 20 {
-		t.Errorf("%+v, %v", m.Main.Info(), err)
+	partly := strings.Replace(strings.Replace(right, `"seats": 3, `, "", 1), "--- call probe_weather {\"city\": \"Lima\"}\n", "", 1)
+	lies := strings.Replace(strings.Replace(right, "It failed.", "It weighs 9 kg.", 1), "7.3 kilograms.", "--- call probe_scale", 1)
+	for name, family := range map[string]struct {
+		api   string
+		model string
+		serve func(*script.Script) http.Handler
+	}{
+		"openai":    {"openai", "gpt-x", func(s *script.Script) http.Handler { return modeltest.Handler(s, modeltest.OpenAI()) }},
+		"llama.cpp": {"openai", "m.gguf", func(s *script.Script) http.Handler { return modeltest.Handler(s, modeltest.LlamaCpp()) }},
+		"vllm":      {"openai", "org/model-7b", func(s *script.Script) http.Handler { return modeltest.Handler(s, modeltest.VLLM()) }},
+		"lm-studio": {"openai", "qwen/qwen3-8b", func(s *script.Script) http.Handler { return modeltest.Handler(s, modeltest.LMStudio()) }},
+		"ollama":    {"ollama", "qwen3:4b", func(s *script.Script) http.Handler { return modeltest.OllamaHandler(s, qwenOf("")) }},
+		"anthropic": {"anthropic", "claude-x", func(s *script.Script) http.Handler { return hosted.MessagesHandler(s, hosted.MessagesRules{}) }},
+		"responses": {"responses", "o9", func(s *script.Script) http.Handler { return hosted.ResponsesHandler(s, hosted.ResponsesRules{}) }},
+	} {
+		for how, text := range map[string]string{"good": right, "partly": partly, "lies": lies} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				srv := newPort(t, family.serve(plays(t, text)))
+				base := srv.url
+				if family.api == "openai" || family.api == "responses" {
+					base += "/v1"
+				}
+				e := at(t, Options{BaseURL: base, API: family.api, Name: family.model, KeyEnv: "KEY", Env: func(string) string { return "sk-test" }}, nil)
+				p := probed(t, e, "", native)
+				w := p.Result.Ways[0]
+				grades := map[string]string{}
+				for _, g := range w.Grades {
+					grades[g.Check] = g.Verdict
+				}
+				want := map[string]string{
+					"good":   "[forced:pass free:pass invents:pass many:pass parallel:pass stops:pass types:pass]",
+					"partly": "[forced:pass free:pass invents:pass many:pass parallel:partial stops:pass types:partial]",
+					"lies":   "[forced:pass free:pass invents:fail many:pass parallel:pass stops:fail types:pass]",
+				}[how]
+				if got := strings.TrimPrefix(fmt.Sprint(grades), "map"); got != want || p.Result.Passed != (how != "lies") || p.Result.Mode != native {
+					t.Errorf("%s\n%+v", got, p.Result)
+				}
+				if it, err := e.Account(t.Context()); err != nil || !strings.HasPrefix(it.Card, "Probed on") || (it.Poor != "") != (how == "lies") {
+					t.Errorf("%+v, %v", it, err)
+				}
+				if m, err := e.Model(t.Context(), jackline.Session{}); err != nil || !m.Main.Info().Native || (m.Main.Info().Steps == 0) != (how == "lies") {
+					t.Errorf("%+v, %v", m.Main.Info(), err)
+				}
+			})
+		}
 	}
 }
