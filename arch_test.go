@@ -160,7 +160,7 @@ var ours = law{
 		"ui/web/test/ollama":    "the listener, waited for",
 		"cmd/jackline":          "signals, and what is made beside the store; both waited for",
 		"cmd/jackline/client":   "requests to the server inside the process, waited for in Close",
-		"cmd/jackline/engines":  "looks at engines, and models that are fetched; waited for in Close",
+		"cmd/jackline/engines":  "looks at engines, models that are fetched, and probes; waited for in Close",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",
 	},
 
