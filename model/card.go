@@ -22,6 +22,10 @@ type Card struct {
 	// Constraints are the ways in which the engine can be made to write what fits: "json_schema", "grammar".
 	Constraints []string `json:"constraints,omitempty"`
 
+	// Mode is how calls are best made, as somebody found out who tried: ModeNative, ModeEnvelope or ModeText; "" where
+	// nobody has.
+	Mode string `json:"mode,omitempty"`
+
 	// Source says who told a field, by the field's JSON name: "engine", "owner", "probe".
 	Source map[string]string `json:"source,omitempty"`
 }

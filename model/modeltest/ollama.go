@@ -93,6 +93,9 @@ type OllamaOptions struct {
 	// Cuts makes it one before 0.12.6: it does not know truncate, and cuts a prompt that is too long without a word.
 	Cuts bool
 
+	// Answers, if it is not nil, says what a model writes that is held to a form, in place of the script: see [Samples].
+	Answers func(Form) (string, error)
+
 	// NoCapabilities makes it one before 0.6.4, which does not say what a model can do.
 	NoCapabilities bool
 }
