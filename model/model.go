@@ -231,3 +231,22 @@ type Usage struct {
 	// not say so.
 	Cut bool `json:"cut,omitempty"`
 }
+
+// Plus is the sum of two generations that answered one request; nil is one that nobody counted.
+func (u *Usage) Plus(more *Usage) *Usage {
+	switch {
+	case u == nil:
+		return more
+	case more == nil:
+		return u
+	}
+	sum := *u
+	if sum.First == 0 {
+		sum.First = u.Prompt
+	}
+	sum.Prompt += more.Prompt
+	sum.Cached += more.Cached
+	sum.Completion += more.Completion
+	sum.Cut = u.Cut || more.Cut
+	return &sum
+}

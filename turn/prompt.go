@@ -195,7 +195,7 @@ func (r *run) offer() {
 		if off := r.gate.Judge.Judge(jackline.Intent{Actor: who, Tool: f.Name, Effect: f.Effect}).Rule; off == jackline.RuleDisabled || off == jackline.RuleOffline {
 			continue
 		}
-		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases}
+		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases, Body: f.Body}
 		r.known = append(r.known, mt)
 		if f.Pin > 0 && window >= f.Pin && f.WhyNot == "" {
 			r.offered = append(r.offered, mt)

@@ -59,11 +59,19 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 			return nil, err
 		}
 	case rep.counted:
-		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.prompt())
 	default:
 		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
 	return rep, nil
+}
+
+// prompt is the tokens of the request itself, where its answer took several generations.
+func (rep *reply) prompt() int {
+	if rep.usage.First > 0 {
+		return rep.usage.First
+	}
+	return rep.usage.Prompt
 }
 
 // Kinds of remarks about the model.
@@ -378,6 +386,6 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
-		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
+		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
 }

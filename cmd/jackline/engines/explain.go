@@ -43,10 +43,16 @@ func (e *Engines) Account(ctx context.Context) (Account, error) {
 
 func (e *Engines) modeWhy(p pick, pl plan, info model.Info) string {
 	switch {
+	case pl.mode == envelopes && info.Mode() == text:
+		return "The engine refused to hold this model to a form, so calls are read from text."
+	case pl.sure && e.asked(p) == envelopes && pl.mode == text:
+		return "Envelope mode is set, but there is no way to hold models to a form over this API, so calls are read from text."
 	case pl.sure:
 		return "model.toolMode says so, or model.each for this model."
-	case pl.mode == native && modeOf(info) == text:
+	case pl.mode == native && info.Mode() == text:
 		return "The engine refused tools of its own for this model, so calls are read from text."
+	case p.card.Mode != "":
+		return "A probe found that this model calls tools best in this way."
 	case pl.mode == native && p.card.Tools != model.Yes:
 		return "Services on the network have tool calls of their own."
 	case pl.mode == native:
