@@ -267,13 +267,17 @@ func (r *run) called() bool {
 	return n > 0 && r.prior[n-1].Step > 0
 }
 
-func retryNote(g model.Garbled, cut bool, names []string) string {
+func retryNote(g model.Garbled, cut bool, names []string, mode string) string {
+	key := "name"
+	if mode == model.ModeEnvelope {
+		key = "tool"
+	}
 	switch {
 	case cut:
 		return "Your tool call was cut off before it was whole, and was not run. Send it again, shorter."
 	case g == model.UnknownTool:
 		return "That tool does not exist. The tools are: " + strings.Join(names, ", ") + "."
 	default:
-		return "Your tool call could not be read. Write exactly one JSON object with \"name\" and \"args\". The tools are: " + strings.Join(names, ", ") + "."
+		return "Your tool call could not be read. Write exactly one JSON object with \"" + key + "\" and \"args\". The tools are: " + strings.Join(names, ", ") + "."
 	}
 }

@@ -255,7 +255,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			if said == "" {
 				said = "(a tool call that could not be read)"
 			}
-			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names()))
+			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names(), r.mode()))
 		}
 		if text != "" {
 			text += "\n\n"

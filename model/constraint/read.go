@@ -21,7 +21,8 @@ type Step struct {
 	Body string // the argument that is to come apart; it is not in Args
 }
 
-// Read reads an answer. It is not ok where it has not the form or names none of the tools.
+// Read reads an answer. It is not ok where it has not the form, or names none of the tools: then the name that it has, and
+// its arguments as they were written, are in the step all the same.
 func (f Form) Read(answer string, tools []model.Tool) (Step, bool) {
 	found, ok := args.ReadText(answer)
 	if !ok {
@@ -43,12 +44,13 @@ func (f Form) Read(answer string, tools []model.Tool) (Step, bool) {
 		}
 		return Step{Final: true, Text: said}, v != false && v != nil
 	}
-	at := slices.IndexFunc(tools, func(t model.Tool) bool { return t.Name == named })
-	if at < 0 {
-		return Step{}, false
-	}
 	s := Step{Name: named, Cut: !found.Whole()}
 	v, there := o.Get(f.Args)
+	at := slices.IndexFunc(tools, func(t model.Tool) bool { return t.Name == named })
+	if at < 0 {
+		s.Args, _ = v.(*args.Object)
+		return s, false
+	}
 	if strict {
 		v = unfilled(f.arguments(tools[at], budgets()[0]), v)
 	}

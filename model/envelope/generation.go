@@ -9,6 +9,7 @@ import (
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/constraint"
 	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/model/taught"
 )
 
 const (
@@ -68,7 +69,7 @@ func (g *generation) hear(ctx context.Context, r model.Request, take func(text, 
 
 // step asks for a step in the form, and does what it says.
 func (g *generation) step(ctx context.Context, req model.Request) {
-	g.tools = callable(g.r, req)
+	g.tools = taught.Callable(g.r, req)
 	held, err := g.w.constraint(g.tools)
 	if err != nil {
 		g.yield(model.Chunk{}, err)
@@ -92,7 +93,7 @@ func (g *generation) step(ctx context.Context, req model.Request) {
 	}
 	switch {
 	case !ok:
-		g.unread(s)
+		g.unread(s, step)
 	case step.Final && step.Text != "":
 		if g.yield(model.Chunk{Text: step.Text}, nil) {
 			g.over(nil, "")
@@ -104,15 +105,26 @@ func (g *generation) step(ctx context.Context, req model.Request) {
 	}
 }
 
-// unread ends a generation whose object is no step: cut off before it said what it was, or in another way of writing.
-func (g *generation) unread(s *stepReader) {
+// unread ends a generation whose object is no step: it names a tool in another way, or none; it was cut off before it said
+// what it was, or is another way of writing.
+func (g *generation) unread(s *stepReader, step constraint.Step) {
 	text := strings.TrimSpace(s.text())
 	if text == "" {
 		g.over(nil, "")
 		return
 	}
-	reading := g.w.options.Dialect.Read(g.w.catalog(g.r), text)
+	catalog := g.w.catalog(g.r)
+	if name, ok := catalog.Find(step.Name); ok && step.Args != nil {
+		raw, err := args.Canonical(catalog.Schema(name).Shape(step.Args))
+		if err == nil {
+			g.over([]model.Call{{Name: name, Args: raw, Cut: step.Cut || g.finish == model.Length}}, "")
+			return
+		}
+	}
+	reading := g.w.options.Dialect.Read(catalog, text)
 	switch {
+	case len(reading.Calls) == 0 && step.Name != "" && !step.Cut:
+		reading.Error = model.UnknownTool
 	case len(reading.Calls) == 0 && reading.Error == "":
 		reading.Error = model.Unreadable
 	case len(reading.Calls) > 0 && g.finish == model.Length:

@@ -8,6 +8,7 @@ import (
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/constraint"
 	"github.com/jackline-ai/jackline/model/engine"
+	"github.com/jackline-ai/jackline/model/taught"
 )
 
 // form is how calls are written here, without the fence around them.
@@ -17,7 +18,8 @@ func form() constraint.Form { return constraint.Form{Tool: "name", Args: "args"}
 // answer. Where it was not, because the model would rather say something, or because the engine does not know the form, the
 // request is to be made as all others are; usage is what this attempt took.
 func (w *wrap) again(ctx context.Context, r, req model.Request, yield func(model.Chunk, error) bool) (usage *model.Usage, over bool) {
-	held, err := form().Compile(r.Tools, w.inner.Info().Knob)
+	tools := taught.Callable(r, req)
+	held, err := form().Compile(tools, w.inner.Info().Knob)
 	if err != nil {
 		return nil, false // too many tools for a form
 	}
@@ -51,7 +53,7 @@ func (w *wrap) again(ctx context.Context, r, req model.Request, yield func(model
 			}
 		}
 	}
-	step, ok := form().Read(text.String(), r.Tools)
+	step, ok := form().Read(text.String(), tools)
 	if ok && step.Final {
 		return last.Usage, false
 	}

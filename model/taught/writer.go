@@ -92,3 +92,40 @@ func (m Manual) system(r model.Request) string {
 
 // Result is the text of a result.
 func Result(m model.Message) string { return "[tool result: " + m.Name + "]\n" + m.Text }
+
+// mostCallable bounds the tools that a step is held to: more are no choice that a small model can make.
+const mostCallable = 64
+
+// Callable are the tools that a step may call: those that are offered, and those that the model has read the name of, in the
+// list behind the offered ones or because somebody has found them for it. Written is r as it is written out.
+func Callable(r, written model.Request) []model.Tool {
+	if len(r.Known) <= len(r.Tools) {
+		return r.Tools
+	}
+	offered := make(map[string]bool, len(r.Tools))
+	for _, t := range r.Tools {
+		offered[t.Name] = true
+	}
+	all := r.Tools[:len(r.Tools):len(r.Tools)]
+	for _, t := range r.Known {
+		if !offered[t.Name] && len(all) < mostCallable && told(written, t.Name) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// told reports whether a name stands in what a model reads.
+func told(r model.Request, name string) bool {
+	for _, block := range r.System {
+		if strings.Contains(block, name) {
+			return true
+		}
+	}
+	for _, m := range r.Messages {
+		if strings.Contains(m.Text, name) {
+			return true
+		}
+	}
+	return false
+}
