@@ -12,8 +12,10 @@ import (
 	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/envelope"
 	"github.com/jackline-ai/jackline/model/modeltest"
+	"github.com/jackline-ai/jackline/model/modeltest/hosted"
 	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/responses"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
@@ -24,7 +26,7 @@ type maker func(t *testing.T, s *script.Script, seed uint64) model.Model
 
 func completions(knob model.Knob) maker {
 	return func(t *testing.T, s *script.Script, seed uint64) model.Model {
-		srv := modeltest.NewServer(t, s, modeltest.Dialect{Takes: []model.Knob{knob}, Answers: modeltest.Samples(seed)})
+		srv := modeltest.NewServer(t, s, modeltest.Dialect{Takes: []model.Knob{knob}, Answers: constrainttest.Samples(seed)})
 		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "m", Knob: knob, Retry: engine.Retry{Tries: 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -34,8 +36,18 @@ func completions(knob model.Knob) maker {
 	}
 }
 
+func responding(t *testing.T, s *script.Script, seed uint64) model.Model {
+	srv := hosted.NewResponses(t, s, hosted.ResponsesRules{Answers: constrainttest.Samples(seed)})
+	m, err := responses.New(responses.Options{BaseURL: srv.URL, Model: "m", Retry: engine.Retry{Tries: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
 func ownAPI(t *testing.T, s *script.Script, seed uint64) model.Model {
-	srv := modeltest.NewOllama(t, s, modeltest.OllamaOptions{Models: []modeltest.OllamaModel{modeltest.Qwen()}, Answers: modeltest.Samples(seed)})
+	srv := modeltest.NewOllama(t, s, modeltest.OllamaOptions{Models: []modeltest.OllamaModel{modeltest.Qwen()}, Answers: constrainttest.Samples(seed)})
 	m, err := ollama.New(ollama.Options{BaseURL: srv.URL, Model: modeltest.Qwen().Name, Window: 1 << 20, Retry: engine.Retry{Tries: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +73,7 @@ func TestEveryCallIsValid(t *testing.T) {
 		{"vLLM structured_outputs", completions(model.KnobStructured), constrainttest.Kinds{}},
 		{"LM Studio response_format", completions(model.KnobResponse), llama},
 		{"OpenAI response_format", completions(model.KnobStrict), constrainttest.Kinds{NoLengths: true, NoMaps: true}},
+		{"OpenAI text.format", responding, constrainttest.Kinds{NoLengths: true, NoMaps: true}},
 	}
 	sets := 10_000
 	if testing.Short() {

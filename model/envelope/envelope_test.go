@@ -31,7 +31,9 @@ type player struct {
 	asked   []model.Request
 }
 
-func (p *player) Info() model.Info { return model.Info{Name: "m", Window: 8192, Knob: model.KnobSchema} }
+func (p *player) Info() model.Info {
+	return model.Info{Name: "m", Window: 8192, Knob: model.KnobSchema}
+}
 func (p *player) Size(r model.Request) int {
 	n := len(strings.Join(r.System, ""))
 	for _, m := range r.Messages {

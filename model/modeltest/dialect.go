@@ -1,6 +1,9 @@
 package modeltest
 
-import "github.com/jackline-ai/jackline/model"
+import (
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
+)
 
 // A Dialect is how one family of servers answers where families differ. The zero Dialect is plain and correct: it
 // streams calls in fragments, counts tokens when asked to, and ends with the marker.
@@ -31,9 +34,9 @@ type Dialect struct {
 	Errors map[int]string
 
 	// Takes are the fields by which it holds an answer to a form. Others are skipped, as most servers skip what they do not
-	// know. Answers, if it is not nil, says what the model writes then, in place of the script: see [Samples].
+	// know. Answers, if it is not nil, says what the model writes then, in place of the script: see constrainttest.Samples.
 	Takes   []model.Knob
-	Answers func(Form) (string, error)
+	Answers func(constrainttest.Form) string
 
 	NoTools bool     // tools are refused, in Ollama's words
 	Refuses []string // fields of a request that are refused

@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
-	"sync"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -15,60 +12,8 @@ import (
 	"github.com/jackline-ai/jackline/model/script"
 )
 
-// A Form is what a request holds its answer to: a schema, or a grammar. The zero Form is none.
-type Form struct {
-	Knob    model.Knob
-	schema  *constrainttest.Schema
-	grammar *constrainttest.Grammar
-}
-
-func (f Form) none() bool { return f.schema == nil && f.grammar == nil }
-
-// Check says why an answer has not the form; nil is that it has.
-func (f Form) Check(answer string) error {
-	switch {
-	case f.schema != nil:
-		return f.schema.Check(answer)
-	case f.grammar != nil && !f.grammar.Accepts(answer):
-		return errors.New("the grammar does not allow it")
-	}
-	return nil
-}
-
-// Samples makes up answers that have the form that they are held to, and nothing else: a model that was never trained.
-func Samples(seed uint64) func(Form) (string, error) {
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	var mu sync.Mutex
-	return func(f Form) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if f.schema != nil {
-			return f.schema.Sample(rnd), nil
-		}
-		return f.grammar.Sample(rnd), nil
-	}
-}
-
-// formOf reads what stands in a field. Engines refuse what they cannot compile.
-func formOf(knob model.Knob, raw json.RawMessage) (Form, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return Form{}, nil
-	}
-	f := Form{Knob: knob}
-	var err error
-	if knob == model.KnobGrammar {
-		var text string
-		if err = json.Unmarshal(raw, &text); err == nil {
-			f.grammar, err = constrainttest.ParseGrammar(text)
-		}
-		return f, err
-	}
-	f.schema, err = constrainttest.ParseSchema(raw)
-	return f, err
-}
-
 // form is what q holds its answer to, by the fields that are taken.
-func (q question) form(takes []model.Knob) (Form, error) {
+func (q question) form(takes []model.Knob) (constrainttest.Form, error) {
 	var response struct {
 		Type string `json:"type"`
 		JSON struct {
@@ -79,7 +24,7 @@ func (q question) form(takes []model.Knob) (Form, error) {
 	}
 	if len(q.Format) > 0 {
 		if err := json.Unmarshal(q.Format, &response); err != nil || response.Type != "json_schema" || response.JSON.Name == "" {
-			return Form{}, errors.New("response_format: expected a named json_schema")
+			return constrainttest.Form{}, errors.New("response_format: expected a named json_schema")
 		}
 	}
 	var structured struct {
@@ -87,11 +32,11 @@ func (q question) form(takes []model.Knob) (Form, error) {
 	}
 	if len(q.Structured) > 0 {
 		if err := json.Unmarshal(q.Structured, &structured); err != nil {
-			return Form{}, fmt.Errorf("structured_outputs: %w", err)
+			return constrainttest.Form{}, fmt.Errorf("structured_outputs: %w", err)
 		}
 	}
 	if len(q.Schema) > 0 && len(q.Grammar) > 0 { // as llama.cpp has it
-		return Form{}, errors.New("Either \"json_schema\" or \"grammar\" can be specified, but not both")
+		return constrainttest.Form{}, errors.New("Either \"json_schema\" or \"grammar\" can be specified, but not both")
 	}
 	for _, each := range []struct {
 		knob model.Knob
@@ -104,88 +49,35 @@ func (q question) form(takes []model.Knob) (Form, error) {
 			continue
 		}
 		if each.knob == model.KnobStrict && response.JSON.Strict {
-			if err := strict(each.raw, true); err != nil {
-				return Form{}, err
+			if err := constrainttest.Strict(each.raw); err != nil {
+				return constrainttest.Form{}, err
 			}
 		}
-		return formOf(each.knob, each.raw)
+		if each.knob == model.KnobGrammar {
+			return constrainttest.OfGrammar(each.raw)
+		}
+		return constrainttest.OfSchema(each.raw)
 	}
-	return Form{}, nil
+	return constrainttest.Form{}, nil
 }
 
-// strict is what OpenAI has against a schema, in its own words.
-func strict(raw json.RawMessage, root bool) error {
-	var s struct {
-		Type       any                        `json:"type"`
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-		Additional any                        `json:"additionalProperties"`
-		Items      json.RawMessage            `json:"items"`
-		AnyOf      []json.RawMessage          `json:"anyOf"`
-	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return err
-	}
-	if root && s.Type != "object" {
-		return errors.New("Invalid schema for response_format: schema must have type 'object' and not have 'anyOf' at the top level")
-	}
-	if s.Type == "object" {
-		if s.Additional != false {
-			return errors.New("Invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false")
-		}
-		if len(s.Required) != len(s.Properties) {
-			return errors.New("Invalid schema for response_format: 'required' is required to include every key in properties")
-		}
-	}
-	for _, sub := range s.Properties {
-		if err := strict(sub, false); err != nil {
-			return err
-		}
-	}
-	for _, sub := range append(s.AnyOf, s.Items) {
-		if len(sub) > 0 {
-			if err := strict(sub, false); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// next is the answer to r. One that is held to a form is made up, or is the script's, which must have the form then: what
-// follows a lost connection or an error is not looked at.
-func next(s *script.Script, r model.Request, f Form, answers func(Form) (string, error)) (script.Answer, error) {
-	const op = "modeltest.next"
-	if f.none() {
+// next is the answer to r. One that is held to a form is made up, or is the script's, which must have the form then.
+func next(s *script.Script, r model.Request, f constrainttest.Form, answers func(constrainttest.Form) string) (script.Answer, error) {
+	if f.None() {
 		return s.Next(r)
 	}
 	r.Constraint = &model.Constraint{}
 	if answers != nil {
-		text, err := answers(f)
-		if err != nil {
-			return script.Answer{}, err
-		}
-		made, err := script.Parse("sample", []byte("===\n--- raw\n"+text+"\n--- end\n"))
-		if err != nil {
-			return script.Answer{}, err
-		}
-		return made.Next(r)
+		return script.Says(answers(f)), nil
 	}
 	a, err := s.Next(r)
 	if err != nil {
 		return a, err
 	}
 	a = a.Held()
-	var text strings.Builder
-	for step := range a.Steps(false) {
-		text.WriteString(step.Text)
-		switch {
-		case step.Fail != nil, step.Cut, step.Wait, step.Finish == model.Length:
-			return a, nil
-		case step.Finish != "":
-			if err := f.Check(text.String()); err != nil {
-				return a, jackline.E(op, jackline.Invalid, err, "The script says %q, which %s does not allow: %v.", text.String(), f.Knob, err)
-			}
+	if text, whole := a.Text(); whole {
+		if err := f.Check(text); err != nil {
+			return a, jackline.E("modeltest.next", jackline.Invalid, err, "The script says %q, which the form does not allow: %v.", text, err)
 		}
 	}
 	return a, nil

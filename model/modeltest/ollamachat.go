@@ -13,6 +13,7 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
@@ -146,7 +147,10 @@ func (e *OllamaEngine) chat(w http.ResponseWriter, r *http.Request) {
 		}
 		p.prompt = window
 	}
-	form, err := formOf(model.KnobFormat, q.Format)
+	form := constrainttest.Form{}
+	if len(q.Format) > 0 {
+		form, err = constrainttest.OfSchema(q.Format)
+	}
 	if err != nil {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("invalid format: %q; expected \"json\" or a valid JSON Schema object", q.Format))
 		return

@@ -66,6 +66,23 @@ type Failure struct {
 	Text   string
 }
 
+// Says is an answer in these words.
+func Says(text string) Answer { return Answer{parts: []part{{text: text}}} }
+
+// Text is what the answer says where calls are no interface of their own, and whether it says all of it: an answer may fail or
+// be cut.
+func (a Answer) Text() (text string, whole bool) {
+	var b strings.Builder
+	for step := range a.Steps(false) {
+		b.WriteString(step.Text)
+		if step.Fail != nil || step.Cut || step.Wait {
+			return b.String(), false
+		}
+		whole = step.Finish != "" && step.Finish != model.Length
+	}
+	return b.String(), whole
+}
+
 func (a Answer) check(script string, r model.Request) error {
 	for _, c := range a.checks {
 		if holds(r, c.text) != c.refuse {

@@ -30,7 +30,7 @@ func Tools(rnd *rand.Rand, k Kinds) []Tool {
 	all := make([]Tool, 1+rnd.IntN(4))
 	for i := range all {
 		g := generator{rnd: rnd, kinds: k}
-		t := Tool{Name: oneOf(rnd, []string{"file_read", "mcp__notes__find", "a", "Größe", "x-y.z", `quo"te`, `back\slash`}) + strconv.Itoa(i)}
+		t := Tool{Name: oneOf(rnd, []string{"look_up", "mcp__notes__find", "a", "Größe", "x-y.z", `quo"te`, `back\slash`}) + strconv.Itoa(i)}
 		o := g.object(3, true)
 		if names := g.texts; len(names) > 0 && rnd.IntN(3) == 0 {
 			t.Body = oneOf(rnd, names)
