@@ -63,7 +63,7 @@ type budget struct {
 
 // budgets are tried one after the other until the whole is small enough. The last leaves nothing of a tool but its name.
 func budgets() []budget {
-	return []budget{{6, 400}, {4, 100}, {2, 30}, {0, 1}}
+	return []budget{{6, 400}, {4, 100}, {2, 30}, {}}
 }
 
 // Compile makes the constraint of a step that offers these tools: one branch for each, and one for being done. It is
@@ -120,14 +120,12 @@ type branch struct {
 
 // arguments is the tree of a tool's arguments: always an object.
 func (f Form) arguments(t model.Tool, b budget) *node {
+	if b.depth == 0 {
+		return &node{kind: object, extra: anything(0)}
+	}
 	n := readSchema(t.Schema, b)
 	if n.kind != object {
-		n = &node{kind: object}
-		if b.nodes > 1 && len(t.Schema) == 0 {
-			return n // no arguments
-		}
-		n.extra = anything(anyDepth)
-		return n
+		return &node{kind: object, extra: anything(anyDepth)}
 	}
 	if f.Inline == 0 || t.Body == "" {
 		return n

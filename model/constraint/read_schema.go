@@ -153,7 +153,7 @@ func (r *reader) schema(v any, depth int) *node {
 	}
 	o := r.whole(v, 0)
 	if o == nil {
-		return anything(min(depth, anyDepth))
+		return anything(anyDepth)
 	}
 	types := typesOf(o)
 	if values, ok := r.values(o, types); ok {
@@ -173,7 +173,7 @@ func (r *reader) schema(v any, depth int) *node {
 		case items:
 			types = []string{"array"}
 		default:
-			return anything(min(depth, anyDepth))
+			return anything(anyDepth)
 		}
 	}
 	var of []*node
@@ -256,13 +256,13 @@ func is(t string, v any) bool {
 // choices reads alternatives. One that names no type has those of the schema around it.
 func (r *reader) choices(o *args.Object, types []string, each []any, depth int) *node {
 	if len(each) > maxChoices {
-		return anything(min(depth, anyDepth))
+		return anything(anyDepth)
 	}
 	var of []*node
 	for _, v := range each {
 		sub := r.whole(v, 0)
 		if sub == nil {
-			return anything(min(depth, anyDepth))
+			return anything(anyDepth)
 		}
 		if _, typed := sub.Get("type"); !typed && len(types) > 0 {
 			joined := &args.Object{}
@@ -361,7 +361,7 @@ func (r *reader) list(o *args.Object, depth int) *node {
 	n := &node{kind: list}
 	n.min, n.max = counts(o, "minItems", "maxItems")
 	if depth <= 1 {
-		n.items = anything(0)
+		n.items = anything(anyDepth)
 		return n
 	}
 	items, _ := o.Get("items")
@@ -388,7 +388,7 @@ func (r *reader) object(o *args.Object, depth int) *node {
 	n := &node{kind: object}
 	properties, _ := get[*args.Object](o, "properties")
 	if depth <= 0 {
-		n.extra = anything(0)
+		n.extra = anything(anyDepth)
 		return n
 	}
 	required := map[string]bool{}
@@ -431,8 +431,8 @@ func (r *reader) object(o *args.Object, depth int) *node {
 	case more == false:
 	case there && more != true:
 		n.extra = r.schema(more, depth-1)
-	case there, properties == nil && depth > 0:
-		n.extra = anything(min(depth-1, anyDepth))
+	case there, properties == nil:
+		n.extra = anything(anyDepth)
 	}
 	return n
 }

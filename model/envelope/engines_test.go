@@ -3,6 +3,8 @@ package envelope_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 
@@ -21,13 +23,22 @@ import (
 
 const words = "These are words."
 
+// near carries requests to a server without a network in between, which would be most of the time that this takes.
+type near struct{ http.Handler }
+
+func (n near) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	n.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 // A maker starts an engine whose model writes anything that the form allows, and makes its adapter.
 type maker func(t *testing.T, s *script.Script, seed uint64) model.Model
 
 func completions(knob model.Knob) maker {
 	return func(t *testing.T, s *script.Script, seed uint64) model.Model {
 		srv := modeltest.NewServer(t, s, modeltest.Dialect{Takes: []model.Knob{knob}, Answers: constrainttest.Samples(seed)})
-		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "m", Knob: knob, Retry: engine.Retry{Tries: 1}})
+		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "m", Knob: knob, Retry: engine.Retry{Tries: 1}, Transport: near{srv}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +49,7 @@ func completions(knob model.Knob) maker {
 
 func responding(t *testing.T, s *script.Script, seed uint64) model.Model {
 	srv := hosted.NewResponses(t, s, hosted.ResponsesRules{Answers: constrainttest.Samples(seed)})
-	m, err := responses.New(responses.Options{BaseURL: srv.URL, Model: "m", Retry: engine.Retry{Tries: 1}})
+	m, err := responses.New(responses.Options{BaseURL: srv.URL, Model: "m", Retry: engine.Retry{Tries: 1}, Transport: near{srv}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +59,7 @@ func responding(t *testing.T, s *script.Script, seed uint64) model.Model {
 
 func ownAPI(t *testing.T, s *script.Script, seed uint64) model.Model {
 	srv := modeltest.NewOllama(t, s, modeltest.OllamaOptions{Models: []modeltest.OllamaModel{modeltest.Qwen()}, Answers: constrainttest.Samples(seed)})
-	m, err := ollama.New(ollama.Options{BaseURL: srv.URL, Model: modeltest.Qwen().Name, Window: 1 << 20, Retry: engine.Retry{Tries: 1}})
+	m, err := ollama.New(ollama.Options{BaseURL: srv.URL, Model: modeltest.Qwen().Name, Window: 1 << 20, Retry: engine.Retry{Tries: 1}, Transport: near{srv}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (q question) form(takes []model.Knob) (constrainttest.Form, error) {
 		}
 	}
 	if len(q.Schema) > 0 && len(q.Grammar) > 0 { // as llama.cpp has it
-		return constrainttest.Form{}, errors.New("Either \"json_schema\" or \"grammar\" can be specified, but not both")
+		return constrainttest.Form{}, errors.New("either \"json_schema\" or \"grammar\" can be specified, but not both")
 	}
 	for _, each := range []struct {
 		knob model.Knob

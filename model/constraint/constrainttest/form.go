@@ -77,14 +77,14 @@ func strict(raw json.RawMessage, root bool) error {
 		return err
 	}
 	if root && s.Type != "object" {
-		return errors.New("Invalid schema for response_format: schema must have type 'object' and not have 'anyOf' at the top level")
+		return errors.New("invalid schema for response_format: schema must have type 'object' and not have 'anyOf' at the top level")
 	}
 	if s.Type == "object" {
 		if s.Additional != false {
-			return errors.New("Invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false")
+			return errors.New("invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false")
 		}
 		if len(s.Required) != len(s.Properties) {
-			return errors.New("Invalid schema for response_format: 'required' is required to include every key in properties")
+			return errors.New("invalid schema for response_format: 'required' is required to include every key in properties")
 		}
 	}
 	for _, sub := range s.Properties {
