@@ -219,10 +219,15 @@ func (g *generation) answer(ctx context.Context, req model.Request, plain bool) 
 type saidAgain struct {
 	begin string // what may yet turn out to be it
 	over  bool
+	said  bool // it was there, and nothing but blanks since
 }
 
 // without is what of the next piece is certain to be answer.
 func (a *saidAgain) without(text string) string {
+	if a.said {
+		text = strings.TrimLeft(text, " \t\r\n")
+		a.said = text == ""
+	}
 	if a.over {
 		return text
 	}
@@ -235,7 +240,9 @@ func (a *saidAgain) without(text string) string {
 	a.over = true
 	if strings.HasPrefix(bare, final) {
 		_, behind, _ := strings.Cut(a.begin, "}")
-		return strings.TrimLeft(behind, " \t\r\n")
+		behind = strings.TrimLeft(behind, " \t\r\n")
+		a.said = behind == ""
+		return behind
 	}
 	return a.begin
 }

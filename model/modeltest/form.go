@@ -23,7 +23,7 @@ func (q question) form(takes []model.Knob) (constrainttest.Form, error) {
 		} `json:"json_schema"`
 	}
 	if len(q.Format) > 0 {
-		if err := json.Unmarshal(q.Format, &response); err != nil || response.Type != "json_schema" || response.JSON.Name == "" {
+		if err := json.Unmarshal(q.Format, &response); err != nil || response.Type == "json_schema" && response.JSON.Name == "" {
 			return constrainttest.Form{}, errors.New("response_format: expected a named json_schema")
 		}
 	}
