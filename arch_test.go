@@ -60,22 +60,28 @@ var ours = law{
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
 
+		// Engines that hold a model to a form, in tests.
+		"model/constraint/constrainttest": 1,
+
 		// Tools and models that exist, and the contracts that they pass.
-		"builtin":         2,
-		"web":             2,
-		"mcp":             2,
-		"retrieve":        2,
-		"model/openai":    2,
-		"model/script":    2,
-		"model/dialect":   2,
-		"model/prompted":  3, // over the reader of text
-		"model/anthropic": 2,
-		"model/responses": 2,
-		"model/ollama":    2,
-		"model/detect":    2,
-		"model/probe":     3, // it asks models of all kinds
-		"store/storetest": 2,
-		"tool/tooltest":   2,
+		"builtin":          2,
+		"web":              2,
+		"mcp":              2,
+		"retrieve":         2,
+		"model/openai":     2,
+		"model/script":     2,
+		"model/dialect":    2,
+		"model/taught":     2,
+		"model/constraint": 2,
+		"model/prompted":   3, // over the reader of text
+		"model/envelope":   3, // the same, and over the form
+		"model/anthropic":  2,
+		"model/responses":  2,
+		"model/ollama":     2,
+		"model/detect":     2,
+		"model/probe":      3, // it asks models of all kinds
+		"store/storetest":  2,
+		"tool/tooltest":    2,
 
 		// One prompt to one answer; and the contract that the models of floor 2 pass.
 		"turn":            3,
@@ -142,7 +148,7 @@ var ours = law{
 		},
 	},
 
-	support: map[string]bool{"store/storetest": true, "model/modeltest": true, "model/modeltest/hosted": true, "tool/tooltest": true, "server/runs/runstest": true, "ui/web/test/ollama": true},
+	support: map[string]bool{"store/storetest": true, "model/constraint/constrainttest": true, "model/modeltest": true, "model/modeltest/hosted": true, "tool/tooltest": true, "server/runs/runstest": true, "ui/web/test/ollama": true},
 
 	goroutines: map[string]string{
 		"server":                "the listener, waited for in Serve",

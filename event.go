@@ -113,7 +113,7 @@ type (
 		Assumed  bool     `json:"assumed,omitempty"` // the window is a guess
 		Budget   int      `json:"budget"`            // tokens for the request
 		Tools    []string `json:"tools"`             // offered
-		ToolMode string   `json:"mode"`              // native or text
+		ToolMode string   `json:"mode"`              // native, envelope or text
 		MaxSteps int      `json:"max_steps"`
 	}
 

@@ -154,3 +154,25 @@ func TestAliases(t *testing.T) {
 		}
 	}
 }
+
+// The argument that a tool names as its body is a text that must be there: it is written apart where calls are JSON.
+func TestBodies(t *testing.T) {
+	bodies := 0
+	for _, each := range All(Deps{}) {
+		f := each.Facts()
+		if f.Body == "" {
+			continue
+		}
+		bodies++
+		schema, err := args.Parse(f.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := schema.Field(f.Body); s == nil || s.Type() != "string" || !schema.Required(f.Body) {
+			t.Errorf("%s has no text %s", f.Name, f.Body)
+		}
+	}
+	if bodies != 2 {
+		t.Errorf("%d tools have a body", bodies)
+	}
+}

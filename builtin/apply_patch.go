@@ -26,6 +26,7 @@ func applyPatch(d Deps) tool.Tool {
 		Effect:  jackline.Write | jackline.Delete,
 		Source:  jackline.Ours,
 		Icon:    "edit",
+		Body:    "patch",
 		Title:   func(a args) string { return patchTitle(a.Patch) },
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) { return patchTouches(d.Root, a.Patch) },
 		Preview: func(ctx context.Context, _ tool.In, a args) (jackline.View, error) {

@@ -33,6 +33,7 @@ func fileWrite(d Deps) tool.Tool {
 		Source:  jackline.Ours,
 		Pin:     tool.PinSmall,
 		Icon:    "edit",
+		Body:    "content",
 		Title:   func(a args) string { return "Write " + a.Path },
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) { return d.Root.Touch(jackline.Write, a.Path), nil },
 		Preview: func(ctx context.Context, _ tool.In, a args) (jackline.View, error) {

@@ -27,7 +27,7 @@ type Engine struct {
 type Item struct {
 	Ref           string            `json:"ref" doc:"what names it among all engines: the engine's id, a slash, its name"`
 	ID            string            `json:"id" doc:"its name, as the engine wants it"`
-	Mode          string            `json:"mode" enum:"native,text" doc:"how it makes calls"`
+	Mode          string            `json:"mode" enum:"native,envelope,text" doc:"how it makes calls"`
 	Window        int               `json:"window" doc:"context size that is planned with, in tokens"`
 	WindowAssumed bool              `json:"window_assumed" doc:"the window is a guess"`
 	Trained       int               `json:"trained" doc:"the window it was trained for, in tokens; 0 is unknown"`

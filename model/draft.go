@@ -75,7 +75,7 @@ func (d *Draft[S]) begins(r Request) bool {
 }
 
 func sameTool(a, b Tool) bool {
-	return a.Name == b.Name && a.Summary == b.Summary && a.Use == b.Use && bytes.Equal(a.Schema, b.Schema)
+	return a.Name == b.Name && a.Summary == b.Summary && a.Use == b.Use && a.Body == b.Body && bytes.Equal(a.Schema, b.Schema)
 }
 
 func sameMessage(a, b Message) bool {

@@ -54,6 +54,11 @@ type Info struct {
 	// Steps is how many requests a turn may take, and Offer how many tools are worth offering at once, where the model's card
 	// says so; 0 is that it does not.
 	Steps, Offer int
+
+	// Envelope says that calls are made as JSON that the engine holds the model to. Knob is how it can be held to a form;
+	// NoKnob where it cannot, or nobody knows.
+	Envelope bool
+	Knob     Knob
 }
 
 // A Request is one question to a model.
@@ -79,6 +84,14 @@ type Request struct {
 	// NoCalls tells the engine that no tool may be called, where it has a way to say
 	// so. The tools stay in the request, so that the prefix does not change.
 	NoCalls bool
+
+	// Retry says that the answer before this one was a call that could not be read, and that the model has been told so. A
+	// wrapper that reads calls from text may hold the engine to a form then.
+	Retry bool
+
+	// Constraint is the form that the answer must have; nil is any. Only wrappers set it, and only for the knob that Info
+	// names. An adapter that knows no knob does not look at it.
+	Constraint *Constraint
 
 	MaxTokens int // upper bound for the answer; 0 leaves it to the engine
 }
@@ -149,6 +162,10 @@ type Tool struct {
 
 	// Aliases are other names under which models ask for it.
 	Aliases []string
+
+	// Body names the argument, a string, that may be as long as a file; "" is none. Models spoil long texts inside JSON,
+	// so that a wrapper may have it written apart.
+	Body string
 }
 
 // Description joins the two sentences about the tool, for engines that take one text.
@@ -217,7 +234,31 @@ type Usage struct {
 	Reading time.Duration `json:"-"`
 	Writing time.Duration `json:"-"`
 
+	// First is the tokens of the first prompt, where Prompt is the sum over several generations for one request; 0 is one.
+	First int `json:"first,omitempty"`
+
 	// Cut says that the engine read so much less than it was sent that it must have left out a part of the prompt, and did
 	// not say so.
 	Cut bool `json:"cut,omitempty"`
+}
+
+// Plus is the sum of two generations that answered one request; nil is one that nobody counted.
+func (u *Usage) Plus(more *Usage) *Usage {
+	switch {
+	case u == nil:
+		return more
+	case more == nil:
+		return u
+	}
+	sum := *u
+	if sum.First == 0 {
+		sum.First = u.Prompt
+	}
+	sum.Prompt += more.Prompt
+	sum.Cached += more.Cached
+	sum.Completion += more.Completion
+	sum.Reading += more.Reading
+	sum.Writing += more.Writing
+	sum.Cut = u.Cut || more.Cut
+	return &sum
 }

@@ -36,6 +36,7 @@ type Verdict struct {
 	Why         string   `json:"why" doc:"why this mode: a sentence for a person"`
 	Tools       Known    `json:"tools" enum:"unknown,no,yes" doc:"calls through the engine's own interface work"`
 	Thinking    Known    `json:"thinking" enum:"unknown,no,yes" doc:"it was seen to reason"`
+	Holds       Known    `json:"holds" enum:"unknown,no,yes" doc:"the engine was seen to hold an answer to a form"`
 	Constraints []string `json:"constraints,omitempty" doc:"what the engine was seen to hold an answer to"`
 	ToolBudget  int      `json:"tool_budget,omitempty" doc:"how many tools are worth offering at once"`
 	StepBudget  int      `json:"step_budget,omitempty" doc:"model requests that a turn may take by default; 0 is as for all models"`

@@ -60,3 +60,24 @@ func TestFarBelow(t *testing.T) {
 		}
 	}
 }
+
+// Several generations are summed, and the first prompt is kept.
+func TestUsagePlus(t *testing.T) {
+	var none *model.Usage
+	one := &model.Usage{Prompt: 100, Cached: 10, Completion: 5}
+	if none.Plus(one) != one || one.Plus(nil) != one || none.Plus(nil) != nil {
+		t.Error("one is not itself")
+	}
+	sum := one.Plus(&model.Usage{Prompt: 120, Cached: 100, Completion: 7, Cut: true}).Plus(&model.Usage{Prompt: 130})
+	if *sum != (model.Usage{Prompt: 350, Cached: 110, Completion: 12, First: 100, Cut: true}) {
+		t.Errorf("%+v", *sum)
+	}
+	if one.First != 0 {
+		t.Error("what was summed has changed")
+	}
+	for want, i := range map[string]model.Info{"native": {Native: true}, "envelope": {Envelope: true, Knob: model.KnobFormat}, "text": {Knob: model.KnobFormat}} {
+		if i.Mode() != want {
+			t.Errorf("%+v: %s", i, i.Mode())
+		}
+	}
+}

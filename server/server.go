@@ -44,7 +44,7 @@ type ModelStatus struct {
 	Name    string `json:"name"`
 	Window  int    `json:"window" doc:"context size in tokens"`
 	Assumed bool   `json:"assumed" doc:"the window is a guess"`
-	Mode    string `json:"mode" doc:"how it makes calls: native or text"`
+	Mode    string `json:"mode" doc:"how it makes calls: native, envelope or text"`
 	Vision  bool   `json:"vision" doc:"it reads images"`
 	BaseURL string `json:"base_url" doc:"where it is asked; without a key"`
 	Ready   bool   `json:"ready"`

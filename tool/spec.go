@@ -42,6 +42,7 @@ type Spec[A any] struct {
 	Cache  bool               // a pure read: an equal call of the same turn gets the same result while nothing acted
 	Icon   string             // read, edit, delete, move, search, execute, think, fetch, other
 	Final  bool               // the same call twice is no sign of a loop (time, questions)
+	Body   string             // the argument, a string, that may be as long as a file; "" is none
 	Pager  bool               // it pages through results that were cut; at most one tool of a set is it
 
 	Title   func(A) string                                      // "Edit src/main.go"; required
@@ -147,6 +148,7 @@ type Facts struct {
 	Icon      string
 	Final     bool
 	Pager     bool
+	Body      string // the argument that may be as long as a file
 	Asks      bool   // it is a question to the person
 	Digest    string // of all that a model and a person are told
 	WhyNot    string // why it cannot be used now
@@ -181,7 +183,7 @@ func Define[A any](s Spec[A]) Tool {
 	t := Tool{
 		facts: Facts{
 			Name: s.Name, Aliases: s.Aliases, Group: s.Group, Summary: s.Summary, Use: s.Use, Find: s.Find,
-			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Asks: s.Ask != nil,
+			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Body: s.Body, Asks: s.Ask != nil,
 		},
 		schema: schema, secret: s.Secret, cache: s.Cache, missing: s.Missing,
 	}

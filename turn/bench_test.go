@@ -17,6 +17,7 @@ import (
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/model/envelope"
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
 	"github.com/jackline-ai/jackline/policy"
@@ -32,6 +33,8 @@ import (
 type options struct {
 	Mode     jackline.Mode          `json:"mode"`
 	Native   bool                   `json:"native"`
+	Envelope bool                   `json:"envelope"` // calls are JSON that the model is held to
+	Held     bool                   `json:"held"`     // the engine can hold the model to a form
 	Vision   bool                   `json:"vision"`
 	Guide    string                 `json:"guide"` // what a trusted workspace says
 	Window   int                    `json:"window"`
@@ -60,6 +63,7 @@ type bench struct {
 	desk    *approval.Desk
 	engine  *turn.Engine
 	model   *spy
+	inner   *spy // below the wrapper; nil where there is none
 	raw     model.Model
 	session jackline.Session
 	last    jackline.Turn
@@ -87,10 +91,19 @@ func newBench(t testing.TB, o options, text string) *bench {
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.raw = script.New(s, script.Options{Native: o.Native, Window: o.Window, Vision: o.Vision})
+	so := script.Options{Native: o.Native, Window: o.Window, Vision: o.Vision}
+	if o.Held || o.Envelope {
+		so.Knob = model.KnobGrammar
+	}
+	b.raw = script.New(s, so)
 	main := b.raw
-	if !o.Native {
-		main = wrapped(b.raw, o.Window)
+	switch {
+	case o.Envelope:
+		b.inner = &spy{Model: b.raw}
+		main = envelope.Wrap(b.inner, envelope.Options{Brief: o.Window < 8192})
+	case !o.Native:
+		b.inner = &spy{Model: b.raw}
+		main = wrapped(b.inner, o.Window)
 	}
 	b.model = &spy{Model: main, raw: b.raw}
 	b.open(t)
@@ -299,14 +312,16 @@ func (b *bench) answer(t testing.TB, id jackline.TurnID, line string) {
 }
 
 // sent is the Nth request to the model, written out.
-func (b *bench) sent(t testing.TB, n int) string {
-	b.model.mu.Lock()
-	defer b.model.mu.Unlock()
-	if n > len(b.model.requests) {
-		t.Errorf("there were only %d requests", len(b.model.requests))
+func (b *bench) sent(t testing.TB, n int) string { return b.nth(t, b.model, n) }
+
+func (b *bench) nth(t testing.TB, s *spy, n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > len(s.requests) {
+		t.Errorf("there were only %d requests", len(s.requests))
 		return ""
 	}
-	return b.mask([]byte(b.model.requests[n-1]))
+	return b.mask([]byte(s.requests[n-1]))
 }
 
 // A spy passes requests on and keeps what was sent. Text that holds <<stop>> or <<steer>> makes the person do that in the
@@ -330,10 +345,10 @@ func (s *spy) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		for c, err := range s.Model.Stream(ctx, r) {
-			if strings.Contains(c.Text, "<<stop>>") {
+			if s.stop != nil && strings.Contains(c.Text, "<<stop>>") {
 				s.stop()
 			}
-			if strings.Contains(c.Text, "<<steer>>") {
+			if s.steer != nil && strings.Contains(c.Text, "<<steer>>") {
 				s.steer()
 			}
 			if !yield(c, err) {
@@ -346,6 +361,9 @@ func (s *spy) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk
 func written(r model.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "system: %s\n", strings.Join(r.System, "\n--\n"))
+	if r.Constraint != nil {
+		b.WriteString("held to a form\n")
+	}
 	for _, m := range r.Messages {
 		for _, i := range m.Images {
 			fmt.Fprintf(&b, "  image %s %s\n", i.Type, i.Data)

@@ -373,19 +373,14 @@ func (r *run) maxSteps() int {
 }
 
 // mode is how the model makes its calls. An engine that turns out to know no tools changes it.
-func (r *run) mode() string {
-	if r.m.Main.Info().Native {
-		return "native"
-	}
-	return "text"
-}
+func (r *run) mode() string { return r.m.Main.Info().Mode() }
 
 // callsPerStep is how many calls one step may make.
 func (r *run) callsPerStep() int {
 	switch {
 	case r.set.CallsPerStep > 0:
 		return r.set.CallsPerStep
-	case r.mode() == "native":
+	case r.mode() == model.ModeNative:
 		return callsNative
 	default:
 		return callsText

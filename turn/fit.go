@@ -90,6 +90,7 @@ func (e *Engine) calibrate(name string, chars, messages, counted int) {
 func (r *run) request(items []jackline.Item, messages []model.Message, last bool) model.Request {
 	return model.Request{
 		System: r.system(items), Messages: messages, Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
+		Retry:     r.t.Progress.Streak > 0,
 		MaxTokens: reserve(r.m.Main.Info().Window),
 	}
 }

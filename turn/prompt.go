@@ -195,7 +195,7 @@ func (r *run) offer() {
 		if off := r.gate.Judge.Judge(jackline.Intent{Actor: who, Tool: f.Name, Effect: f.Effect}).Rule; off == jackline.RuleDisabled || off == jackline.RuleOffline {
 			continue
 		}
-		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases}
+		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases, Body: f.Body}
 		r.known = append(r.known, mt)
 		if f.Pin > 0 && window >= f.Pin && f.WhyNot == "" {
 			r.offered = append(r.offered, mt)
@@ -267,13 +267,17 @@ func (r *run) called() bool {
 	return n > 0 && r.prior[n-1].Step > 0
 }
 
-func retryNote(g model.Garbled, cut bool, names []string) string {
+func retryNote(g model.Garbled, cut bool, names []string, mode string) string {
+	key := "name"
+	if mode == model.ModeEnvelope {
+		key = "tool"
+	}
 	switch {
 	case cut:
 		return "Your tool call was cut off before it was whole, and was not run. Send it again, shorter."
 	case g == model.UnknownTool:
 		return "That tool does not exist. The tools are: " + strings.Join(names, ", ") + "."
 	default:
-		return "Your tool call could not be read. Write exactly one JSON object with \"name\" and \"args\". The tools are: " + strings.Join(names, ", ") + "."
+		return "Your tool call could not be read. Write exactly one JSON object with \"" + key + "\" and \"args\". The tools are: " + strings.Join(names, ", ") + "."
 	}
 }

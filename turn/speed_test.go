@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/envelope"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/turn"
 )
@@ -257,15 +258,17 @@ func (s *spans) report(b *testing.B) {
 func TestFirstRequest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		native bool
+		mode   string
 		window int
 		most   int
 	}{
-		{"text 4k", false, 4096, 2100},
-		{"text 8k", false, 8192, 3500},
-		{"text 16k", false, 16384, 6000},
-		{"text 32k", false, 32768, 12000},
-		{"native 8k", true, 8192, 5000},
+		{"text 4k", model.ModeText, 4096, 2100},
+		{"text 8k", model.ModeText, 8192, 3500},
+		{"text 16k", model.ModeText, 16384, 6000},
+		{"text 32k", model.ModeText, 32768, 12000},
+		{"envelope 4k", model.ModeEnvelope, 4096, 2100},
+		{"envelope 8k", model.ModeEnvelope, 8192, 3500},
+		{"native 8k", model.ModeNative, 8192, 5000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var bodies [][]byte
@@ -276,15 +279,18 @@ func TestFirstRequest(t *testing.T) {
 				fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 			}))
 			defer srv.Close()
-			bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: c.native, Window: c.window, Web: true}, "=== 1\nunused\n")
-			m, err := openai.New(openai.Options{BaseURL: srv.URL + "/v1", Model: "qwen3:4b", Window: c.window, Native: c.native})
+			bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: c.mode == model.ModeNative, Window: c.window, Web: true}, "=== 1\nunused\n")
+			m, err := openai.New(openai.Options{BaseURL: srv.URL + "/v1", Model: "qwen3:4b", Window: c.window, Native: c.mode == model.ModeNative, Knob: model.KnobSchema})
 			if err != nil {
 				t.Fatal(err)
 			}
 			bn.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
 				var main model.Model = m
-				if !c.native {
+				switch c.mode {
+				case model.ModeText:
 					main = wrapped(m, c.window)
+				case model.ModeEnvelope:
+					main = envelope.Wrap(m, envelope.Options{Brief: c.window < 8192})
 				}
 				return turn.Models{Main: main, Raw: m}, nil
 			}
@@ -304,7 +310,7 @@ func TestFirstRequest(t *testing.T) {
 			for _, msg := range req.Messages {
 				chars += len([]rune(msg.Content))
 			}
-			if c.native {
+			if c.mode == model.ModeNative {
 				chars = len(bodies[0])
 			}
 			t.Logf("%s: %d of %d", c.name, chars, c.most)

@@ -53,13 +53,13 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	}
 	name := r.m.Main.Info().Name
 	switch {
-	case rep.counted && (rep.usage.Cut || model.FarBelow(rep.usage.Prompt, rep.chars-pictures(req))):
+	case rep.counted && (rep.usage.Cut || model.FarBelow(rep.prompt(), rep.chars-pictures(req))):
 		// What was counted is not what was sent: nothing can be learnt from it.
 		if err := r.warnCut(ctx, rep, len(req.Messages)+1); err != nil {
 			return nil, err
 		}
 	case rep.counted:
-		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.prompt())
 	default:
 		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
@@ -73,6 +73,14 @@ func pictures(req model.Request) int {
 		n += len(m.Images) * model.ImageSize
 	}
 	return n
+}
+
+// prompt is the tokens of the request itself, where its answer took several generations.
+func (rep *reply) prompt() int {
+	if rep.usage.First > 0 {
+		return rep.usage.First
+	}
+	return rep.usage.Prompt
 }
 
 // Kinds of remarks about the model.
@@ -256,7 +264,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			if said == "" {
 				said = "(a tool call that could not be read)"
 			}
-			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names()))
+			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names(), r.mode()))
 		}
 		if text != "" {
 			text += "\n\n"
@@ -387,6 +395,6 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
 			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
-		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
+		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
 }

@@ -32,6 +32,7 @@ var update = flag.Bool("update", false, "rewrite what the transcripts want")
 //	want.events  what the log then holds, ids and times masked
 //	want.files/PATH, want.gone
 //	want.request.N  what the model was sent in its Nth request
+//	want.generation.N  what the engine was sent in its Nth, where the model needs a wrapper
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -99,6 +100,9 @@ func play(t *testing.T, file string) {
 		var n int
 		if _, err := fmt.Sscanf(name, "want.request.%d", &n); err == nil {
 			got[name] = b.sent(t, n)
+		}
+		if _, err := fmt.Sscanf(name, "want.generation.%d", &n); err == nil {
+			got[name] = b.nth(t, b.inner, n)
 		}
 		if path, ok := strings.CutPrefix(name, "want.files/"); ok {
 			data, err := os.ReadFile(filepath.Join(b.dir, path))

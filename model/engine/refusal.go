@@ -21,9 +21,17 @@ type Refusal struct {
 	Header http.Header
 	Body   []byte
 	Tools  bool // the request offered tools
+	Held   bool // the request held the model to a form
 }
 
-var errNoTools = errors.New("no tools here")
+var (
+	errNoTools = errors.New("no tools here")
+	errNoForm  = errors.New("no form here")
+)
+
+// NoForm reports whether err says that the engine does not hold the model to the form that was asked for: the same question can
+// be asked in text mode.
+func NoForm(err error) bool { return errors.Is(err, errNoForm) }
 
 // NoTools reports whether err says that this model or engine takes no tools: the same question can be asked in
 // text mode.
@@ -160,6 +168,13 @@ func (p Problem) isNoModel(status int) bool {
 		namedModel.MatchString(p.text) || status == http.StatusNotFound && p.Says("model")
 }
 
+// isNoForm is how engines refuse the field that holds a model to a form, or what stands in it.
+func (p Problem) isNoForm() bool {
+	return p.Says("response_format", "json_schema", "structured_outputs", "structured output", "guided_json", "guided decoding", "grammar",
+		"invalid format", "unsupported schema", "invalid schema", "failed to parse schema", "failed to load model vocabulary required for format",
+		"text.format", "json schema")
+}
+
 // isNoAPI is how LM Studio says, with status 200, that the path is wrong.
 func (p Problem) isNoAPI() bool { return p.Says("unexpected endpoint", "unknown endpoint") }
 
@@ -213,6 +228,9 @@ func (c *Client) Meant(op string, r Refusal, p Problem) *Trouble {
 	case r.Tools && p.isNoTools():
 		return &Trouble{Err: jackline.E(op, jackline.Invalid, fmt.Errorf("%w: %w", errNoTools, cause),
 			"%s takes no tools at %s. It can still be asked in text mode.", name, c.Address())}
+	case r.Held && p.isNoForm() && status != http.StatusTooManyRequests:
+		return &Trouble{Err: jackline.E(op, jackline.Invalid, fmt.Errorf("%w: %w", errNoForm, cause),
+			"The engine at %s does not hold %s to a form. It can still be asked in text mode.", c.Address(), name)}
 	case p.isNoModel(status):
 		t := say(Never, jackline.NoModel, "The engine at %s has no model %q.", c.Address(), name)
 		t.Lost = true
@@ -266,9 +284,14 @@ func (c *Client) Failing(op string, r Refusal, p Problem) *Trouble {
 	return c.NotTaken(op, r, p)
 }
 
-// NotTaken says that the engine does not take the request, without knowing why.
+// NotTaken says that the engine does not take the request, without knowing why. A form is the most likely reason, where there
+// is one: it is what differs from requests that were taken.
 func (c *Client) NotTaken(op string, r Refusal, p Problem) *Trouble {
-	say, _ := c.sayer(op, r, p.Status(r))
+	say, cause := c.sayer(op, r, p.Status(r))
+	if r.Held {
+		return &Trouble{Err: jackline.E(op, jackline.Invalid, fmt.Errorf("%w: %w", errNoForm, cause),
+			"The engine at %s refuses a request that holds %s to a form (status %d).", c.Address(), c.o.Model, p.Status(r))}
+	}
 	return say(Never, jackline.Invalid,
 		"The engine at %s refuses the request (status %d). Jackline's log says what it answered.", c.Address(), p.Status(r))
 }

@@ -1,5 +1,10 @@
 package modeltest
 
+import (
+	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
+)
+
 // A Dialect is how one family of servers answers where families differ. The zero Dialect is plain and correct: it
 // streams calls in fragments, counts tokens when asked to, and ends with the marker.
 type Dialect struct {
@@ -28,6 +33,11 @@ type Dialect struct {
 	// Errors are the types of errors by status, of all others at 0, with never a code; nil is as OpenAI does it.
 	Errors map[int]string
 
+	// Takes are the fields by which it holds an answer to a form. Others are skipped, as most servers skip what they do not
+	// know. Answers, if it is not nil, says what the model writes then, in place of the script: see constrainttest.Samples.
+	Takes   []model.Knob
+	Answers func(constrainttest.Form) string
+
 	NoTools bool     // tools are refused, in Ollama's words
 	Refuses []string // fields of a request that are refused
 }
@@ -49,6 +59,7 @@ const (
 func OpenAI() Dialect {
 	return Dialect{
 		Models: []string{"gpt-x", "gpt-x-mini"}, Owner: "system", Key: "sk-test",
+		Takes:   []model.Knob{model.KnobStrict},
 		Opening: map[string]any{"role": "assistant", "content": "", "refusal": nil},
 		Fields:  map[string]any{"service_tier": "default", "system_fingerprint": "fp_1", "obfuscation": "x7"},
 	}
@@ -57,7 +68,7 @@ func OpenAI() Dialect {
 // LlamaCpp is llama.cpp's server: reasoning_content, and its timings beside the usage.
 func LlamaCpp() Dialect {
 	return Dialect{
-		Owner: "llamacpp", Timings: true,
+		Owner: "llamacpp", Timings: true, Takes: []model.Knob{model.KnobGrammar, model.KnobSchema, model.KnobResponse},
 		Opening: map[string]any{"role": "assistant", "content": nil},
 		Fields:  map[string]any{"system_fingerprint": "b7000-abc"},
 	}
@@ -67,6 +78,7 @@ func LlamaCpp() Dialect {
 func VLLM() Dialect {
 	return Dialect{
 		Reasoning: "reasoning", Owner: "vllm", Models: []string{"org/model-7b"}, OneIndex: true,
+		Takes:   []model.Knob{model.KnobStructured, model.KnobResponse},
 		Opening: map[string]any{"role": "assistant", "content": ""},
 	}
 }
@@ -75,6 +87,7 @@ func VLLM() Dialect {
 func Ollama() Dialect {
 	return Dialect{
 		Reasoning: "reasoning", Owner: "library", Models: []string{"qwen3:8b", "gemma3:4b"}, WholeCalls: true,
+		Takes:  []model.Knob{model.KnobResponse},
 		Fields: map[string]any{"system_fingerprint": "fp_ollama"},
 		Errors: map[int]string{400: "invalid_request_error", 404: "not_found_error", 0: "api_error"},
 	}
@@ -84,6 +97,7 @@ func Ollama() Dialect {
 func LMStudio() Dialect {
 	return Dialect{
 		Owner: "organization_owner", Models: []string{"qwen/qwen3-8b"}, Count: WithLast, Comments: true, CRLF: true,
+		Takes:  []model.Knob{model.KnobResponse},
 		Fields: map[string]any{"system_fingerprint": "qwen/qwen3-8b", "stats": map[string]any{}},
 	}
 }

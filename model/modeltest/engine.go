@@ -152,6 +152,9 @@ type question struct {
 	MaxTokens     int             `json:"max_tokens"`
 	Format        json.RawMessage `json:"response_format"`
 	Grammar       json.RawMessage `json:"grammar"`
+	Schema        json.RawMessage `json:"json_schema"`
+	Structured    json.RawMessage `json:"structured_outputs"`
+	Guided        json.RawMessage `json:"guided_json"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -214,9 +217,6 @@ func (q question) request() model.Request {
 		r.Tools = append(r.Tools, model.Tool{Name: t.Function.Name, Summary: t.Function.Description, Schema: t.Function.Parameters})
 	}
 	r.Known = r.Tools
-	if len(q.Format)+len(q.Grammar) > 0 && len(r.Known) == 0 {
-		r.Known = []model.Tool{{Name: "constrained"}} // a step of a turn, though no tool is offered by name
-	}
 	return r
 }
 
@@ -239,7 +239,12 @@ func (e *Engine) complete(w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, status, code, message)
 		return
 	}
-	a, err := e.script.Next(q.request())
+	form, err := q.form(e.dialect.Takes)
+	if err != nil {
+		e.refuse(w, http.StatusBadRequest, "", err.Error())
+		return
+	}
+	a, err := next(e.script, q.request(), form, e.dialect.Answers)
 	if err != nil {
 		e.mu.Lock()
 		e.errs = append(e.errs, err)

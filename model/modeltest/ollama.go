@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
@@ -94,6 +95,9 @@ type OllamaOptions struct {
 
 	// Cuts makes it one before 0.12.6: it does not know truncate, and cuts a prompt that is too long without a word.
 	Cuts bool
+
+	// Answers, if it is not nil, says what a model writes that is held to a form, in place of the script: see constrainttest.Samples.
+	Answers func(constrainttest.Form) string
 
 	// NoCapabilities makes it one before 0.6.4, which does not say what a model can do.
 	NoCapabilities bool

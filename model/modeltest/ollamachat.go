@@ -13,6 +13,7 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
@@ -72,9 +73,6 @@ func (q chatQuestion) request() model.Request {
 		r.Tools = append(r.Tools, model.Tool{Name: t.Function.Name, Summary: t.Function.Description, Schema: t.Function.Parameters})
 	}
 	r.Known = r.Tools
-	if len(q.Format) > 0 && len(r.Known) == 0 {
-		r.Known = []model.Tool{{Name: "constrained"}} // a step of a turn, though no tool is offered by name
-	}
 	return r
 }
 
@@ -149,7 +147,15 @@ func (e *OllamaEngine) chat(w http.ResponseWriter, r *http.Request) {
 		}
 		p.prompt = window
 	}
-	a, err := e.script.Next(q.request())
+	form := constrainttest.Form{}
+	if len(q.Format) > 0 {
+		form, err = constrainttest.OfSchema(q.Format)
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("invalid format: %q; expected \"json\" or a valid JSON Schema object", q.Format))
+		return
+	}
+	a, err := next(e.script, q.request(), form, e.o.Answers)
 	if err != nil {
 		e.mu.Lock()
 		e.errs = append(e.errs, err)

@@ -125,7 +125,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, think: o.Think, keepAlive: o.KeepAlive, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native, Vision: o.Vision},
+		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native, Vision: o.Vision, Knob: model.KnobFormat},
 	}
 	if m.info.Window == 0 {
 		m.info.Window = model.DefaultWindow

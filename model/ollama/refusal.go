@@ -12,7 +12,7 @@ import (
 // refused says what a refusal of a chat means.
 func (x *exchange) refused(r engine.Refusal) *engine.Trouble {
 	m := x.m
-	r.Tools = m.info.Native && len(x.r.Tools) > 0
+	r.Tools, r.Held = m.info.Native && len(x.r.Tools) > 0, x.r.Constraint != nil
 	if isSpoiled(r.Body) {
 		x.answer.garbled = true
 		return x.finished(model.Stop)

@@ -38,6 +38,9 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 
 	var w writer
 	w.raw(`],"stream":true,"think":` + m.thinks(q))
+	if r.Constraint != nil { // a model that reasons does so freely first, and is held to it then
+		w.raw(`,"format":` + string(r.Constraint.Schema))
+	}
 	if q&noGuards == 0 {
 		w.raw(`,"truncate":false,"shift":false`)
 	}

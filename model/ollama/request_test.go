@@ -76,7 +76,7 @@ func TestNew(t *testing.T) {
 		if got := m.String(); got != "ollama: m at "+want {
 			t.Errorf("%s: %s", base, got)
 		}
-		if got := m.Info(); got != (model.Info{Name: "m", Window: model.DefaultWindow, Native: true}) {
+		if got := m.Info(); got != (model.Info{Name: "m", Window: model.DefaultWindow, Native: true, Knob: model.KnobFormat}) {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -44,6 +44,9 @@ type Options struct {
 	// of calls are written as user messages: a wrapper has put into words what the model is to know.
 	Native bool
 
+	// Knob is the field by which the engine is held to a form; NoKnob says that it cannot be. See package model.
+	Knob model.Knob
+
 	// Vision sends images. Otherwise they are left out: engines refuse what their model does not read.
 	Vision bool
 
@@ -94,7 +97,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
+		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision, Knob: o.Knob},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = model.DefaultWindow, true

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 )
 
@@ -26,15 +27,20 @@ func quirkOf(p engine.Problem) quirks {
 // down, and the request sent again: that has an end, because each time something new is learned.
 func (m *Model) refused(r engine.Refusal, sent quirks) *engine.Trouble {
 	p := engine.ReadProblem(r.Body)
-	if t := m.client.Meant(opStream, r, p); t != nil {
-		return t
-	}
+	t := m.client.Meant(opStream, r, p)
 	// Templates of models fail with any status.
-	if q := quirkOf(p); q&^sent != 0 && (p.Status(r) < 500 || q&(noSystem|mustAlternate) != 0) {
+	if q := quirkOf(p); t == nil && q&^sent != 0 && (p.Status(r) < 500 || q&(noSystem|mustAlternate) != 0) {
 		m.learned.Or(uint32(q))
-		t := m.client.NotTaken(opStream, r, p)
+		t = m.client.NotTaken(opStream, r, p)
 		t.Again = engine.AtOnce
 		return t
 	}
-	return m.client.Failing(opStream, r, p)
+	if t == nil {
+		t = m.client.Failing(opStream, r, p)
+	}
+	if engine.NoForm(t.Err) && m.info.Knob == model.KnobSchema && sent&noSchema == 0 {
+		m.learned.Or(uint32(noSchema)) // llama.cpp's converter may stumble where its grammars do not
+		t.Again = engine.AtOnce
+	}
+	return t
 }

@@ -21,6 +21,7 @@ const (
 	newMaxTokens                       // wants max_completion_tokens for max_tokens
 	noSystem                           // has no system role: its text goes in front of the first user message
 	mustAlternate                      // takes no two user messages in a row: they are joined
+	noSchema                           // refuses json_schema: a grammar says the same
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
@@ -50,8 +51,34 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 	if m.info.Native && len(r.Tools) > 0 && r.NoCalls && q&noToolChoice == 0 {
 		w.raw(`,"tool_choice":"none"`)
 	}
+	w.constraint(m.info.Knob, r.Constraint, q)
 	w.raw(`}`)
 	return [][]byte{d.State.b, w.b}
+}
+
+// constraint writes the form that the answer must have, behind the messages: the prefix stays. It says whether it did.
+func (w *writer) constraint(knob model.Knob, c *model.Constraint, q quirks) bool {
+	switch {
+	case c == nil:
+		return false
+	case knob == model.KnobGrammar, knob == model.KnobSchema && q&noSchema != 0:
+		w.raw(`,"grammar":`)
+		w.text(c.Grammar)
+		return true
+	}
+	switch knob {
+	case model.KnobSchema, model.KnobGuided:
+		w.raw(`,"` + string(knob) + `":` + string(c.Schema))
+	case model.KnobStructured:
+		w.raw(`,"structured_outputs":{"json":` + string(c.Schema) + `}`)
+	case model.KnobResponse, model.KnobStrict:
+		w.raw(`,"response_format":{"type":"json_schema","json_schema":{"name":`)
+		w.text(c.Name)
+		w.raw(`,"strict":true,"schema":` + string(c.Schema) + `}}`)
+	case model.NoKnob, model.KnobGrammar, model.KnobFormat: // the last is Ollama's own
+		return false
+	}
+	return true
 }
 
 // A body is the body of a request as far as it will not change, up to the last message that is whole.

@@ -37,6 +37,7 @@ type exchange struct {
 	m     *Model
 	sent  quirks // what the request is written without
 	tools bool   // it offers tools
+	held  bool   // it holds the model to a form
 
 	reply  *engine.Reply
 	events *engine.Events
@@ -45,7 +46,7 @@ type exchange struct {
 
 // attempt sends r once and reads the answer.
 func (m *Model) attempt(ctx context.Context, r model.Request, yield func(model.Chunk) bool) *engine.Trouble {
-	x := &exchange{m: m, sent: quirks(m.learned.Load()), tools: m.info.Native && len(r.Tools) > 0}
+	x := &exchange{m: m, sent: quirks(m.learned.Load()), tools: m.info.Native && len(r.Tools) > 0, held: r.Constraint != nil && m.info.Knob != model.NoKnob}
 	return m.client.Ask(ctx, opStream, "chat/completions", m.write(r, x.sent), func(reply *engine.Reply) *engine.Trouble {
 		if !reply.OK() {
 			return x.refused(reply.Refusal())
@@ -110,7 +111,7 @@ func (x *exchange) ended(err error) *engine.Trouble {
 }
 
 func (x *exchange) refused(r engine.Refusal) *engine.Trouble {
-	r.Tools = x.tools
+	r.Tools, r.Held = x.tools, x.held
 	return x.m.refused(r, x.sent)
 }
 

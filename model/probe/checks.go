@@ -27,6 +27,7 @@ const (
 	many     = "many"
 	stops    = "stops"
 	invents  = "invents"
+	schema   = "schema" // made once, and of no weight: it is the engine that is tried
 )
 
 // basics is how many checks come first, by which it shows whether a model makes calls at all.

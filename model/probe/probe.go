@@ -28,9 +28,9 @@ const op = "probe"
 
 // The ways of calling tools, by the names that settings have for them.
 const (
-	native   = "native"
-	envelope = "envelope"
-	text     = "text"
+	native   = model.ModeNative
+	envelope = model.ModeEnvelope
+	text     = model.ModeText
 )
 
 // Modes are the ways that [Run] knows, in the order in which they are tried: the first needs the fewest tokens, and the last
@@ -66,6 +66,9 @@ type Way struct {
 	Mode  string
 	Model model.Model // nil where it cannot be asked so
 	Why   string      // why not
+
+	// Raw is the model without tools, where its engine can hold it to a form; nil is none. It is asked for a form once.
+	Raw model.Model
 
 	// Read counts the answers whose calls had to be read from their text although the engine has calls of its own; nil is that
 	// nobody counts.
@@ -133,8 +136,10 @@ func Run(ctx context.Context, o Options) (model.Verdict, error) {
 	}
 	best := p.choose()
 	if best != nil {
-		if err := p.speed(ctx, best); err != nil {
-			return model.Verdict{}, ended(ctx, err)
+		for _, measure := range []func(context.Context, *Way) error{p.form, p.speed} {
+			if err := measure(ctx, best); err != nil {
+				return model.Verdict{}, ended(ctx, err)
+			}
 		}
 		p.budgets(best)
 	}
@@ -172,6 +177,8 @@ func (p *prober) way(ctx context.Context, w Way) (model.Way, error) {
 		p.tell(w.Mode + ": " + c.title)
 		g := model.Grade{Check: c.id, Title: c.title, Verdict: model.Skipped}
 		switch {
+		case w.Mode == envelope && c.id == parallel:
+			g.Why, c.weight = "Not made: in this way a step has one call.", 0
 		case out.Why != "":
 			g.Why = "Not made."
 		case i >= basics && silent:

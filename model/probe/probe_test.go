@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
@@ -316,6 +317,56 @@ func TestWrittenCall(t *testing.T) {
 	m := prompted.Overhear(plays(t, "native", text, 8192), prompted.Options{}, func(context.Context) { n++ })
 	v, err := probe.Run(t.Context(), probe.Options{Ways: []probe.Way{{Mode: "native", Model: m, Read: func() int { return n }}}})
 	if err != nil || n != 1 || v.Ways[0].Grades[0].Share != 0.5 || !strings.Contains(v.Ways[0].Grades[0].Why, "wrote the call into its text") || v.Ways[0].Grades[1].Share != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// Whether an engine holds a model to a form is seen in what comes of one that leaves no place for what is asked for.
+func TestForm(t *testing.T) {
+	d := modeltest.LlamaCpp()
+	refuses := d
+	refuses.Refuses = []string{"grammar"}
+	for _, tt := range []struct {
+		name, last string
+		d          modeltest.Dialect
+		holds      model.Known
+		why        string
+	}{
+		{"holds", `{"final": true}`, d, model.Yes, "could only answer in the form"},
+		{"refuses", "Hello, Ada!", refuses, model.No, "refuses"},
+		{"fails", "--- error 500 no", d, model.Unknown, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := script.Parse("s", []byte(strings.Replace(right, "===\n1, 2", "===\n"+tt.last+"\n=== *\n1, 2", 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := modeltest.NewServer(t, s, tt.d)
+			made := func(native bool) model.Model {
+				m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "script", Window: 8192, Native: native, Knob: model.KnobGrammar, Retry: engine.Retry{Tries: 1}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m
+			}
+			v, err := probe.Run(t.Context(), probe.Options{Ways: []probe.Way{{Mode: "native", Model: made(true)}, {Mode: "envelope", Model: made(true), Raw: made(false)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := v.Ways[0].Grades[len(v.Ways[0].Grades)-1]
+			if last.Check != "schema" || v.Holds != tt.holds || (len(v.Constraints) > 0) != (tt.holds == model.Yes) || !strings.Contains(last.Why, tt.why) || v.Ways[0].Score != 1 {
+				t.Errorf("%+v %+v", last, v)
+			}
+		})
+	}
+	// An engine that skips the form gives words.
+	free := script.Options{Native: true, Window: 8192, Knob: model.KnobSchema}
+	s, err := script.Parse("s", []byte(strings.Replace(right, "===\n1, 2", "===\nHello, Ada!\n===\n1, 2", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := script.New(s, free)
+	if v, err := probe.Run(t.Context(), probe.Options{Ways: []probe.Way{{Mode: "native", Model: m, Raw: m}}}); err != nil || v.Holds != model.No {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

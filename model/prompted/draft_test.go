@@ -23,7 +23,7 @@ func copied(r model.Request) model.Request {
 // TestSharedRender renders wild conversations of several goroutines through one wrapper. Each becomes what a fresh wrapper makes of
 // it, and none changes afterwards what was handed out before.
 func TestSharedRender(t *testing.T) {
-	shared := &wrap{inner: fake{}}
+	shared := wrapped(fake{}, Options{})
 	var wg sync.WaitGroup
 	for c := range uint64(4) {
 		wg.Go(func() {
@@ -55,7 +55,7 @@ func TestSharedRender(t *testing.T) {
 				case k == 19:
 					r.Known = nine()[:n%9]
 				}
-				got, want := shared.render(r), (&wrap{}).render(r)
+				got, want := shared.writer.Write(r), wrapped(nil, Options{}).writer.Write(r)
 				if !reflect.DeepEqual(copied(got), copied(want)) {
 					t.Errorf("step %d:\n got %s\nwant %s", n, shown(got), shown(want))
 					return

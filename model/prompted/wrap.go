@@ -9,9 +9,11 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
+	"github.com/jackline-ai/jackline/model/taught"
 )
 
 // Options say how to read and how to write. The zero value is right for most models.
@@ -39,13 +41,20 @@ type Options struct {
 // it is certain that they are none of a thought's, without IDs; or else the reason why an
 // attempt at one could not be read.
 //
+// A retry, after a call that could not be read, is held to a form where the engine can: see [wrap.again].
+//
 // In a request without tools nothing is a call, and text is told from thoughts only.
-func Wrap(m model.Model, o Options) model.Model { return &wrap{inner: m, options: o} }
+func Wrap(m model.Model, o Options) model.Model { return wrapped(m, o) }
+
+func wrapped(m model.Model, o Options) *wrap {
+	return &wrap{inner: m, options: o, writer: taught.Writer{Manual: o.manual(), Said: said}}
+}
 
 type wrap struct {
 	inner   model.Model
 	options Options
-	drafts  model.Drafts[written]
+	writer  taught.Writer
+	loose   atomic.Bool // the engine was found not to hold it to a form
 
 	// The catalog of the last request serves the next one with the very same tools: the requests of a turn.
 	mu      sync.Mutex
@@ -61,7 +70,7 @@ func (w *wrap) Info() model.Info {
 }
 
 // Size is that of the request as it is written out for the inner model.
-func (w *wrap) Size(r model.Request) int { return w.inner.Size(w.render(r)) }
+func (w *wrap) Size(r model.Request) int { return w.inner.Size(w.writer.Write(r)) }
 
 // Stream sends the request as text and reads the answer.
 func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
@@ -69,7 +78,16 @@ func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 		g := w.guard(r)
 		defer g.Close()
 		last := model.Chunk{} // how the answer ended
-		for c, err := range w.inner.Stream(ctx, w.render(r)) {
+		req := w.writer.Write(r)
+		var before *model.Usage // of an attempt that was no answer
+		if r.Retry && !r.NoCalls && len(r.Tools) > 0 && w.inner.Info().Knob != model.NoKnob && !w.loose.Load() {
+			usage, over := w.again(ctx, r, req, yield)
+			if over {
+				return
+			}
+			before = usage
+		}
+		for c, err := range w.inner.Stream(ctx, req) {
 			switch {
 			case err != nil:
 				yield(c, err)
@@ -82,7 +100,7 @@ func (w *wrap) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 				last.Opaque = c.Opaque // it comes after the calls
 			case c.Usage != nil || c.Finish != "":
 				if c.Usage != nil {
-					last.Usage = c.Usage
+					last.Usage = before.Plus(c.Usage)
 				}
 				if c.Finish != "" {
 					last.Finish = c.Finish

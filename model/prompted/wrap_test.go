@@ -133,7 +133,7 @@ func TestPrompt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := request
 			r.Tools = test.tools
-			golden(t, test.name, shown((&wrap{options: test.o}).render(r)))
+			golden(t, test.name, shown(wrapped(nil, test.o).writer.Write(r)))
 			n := utf8.RuneCountInString(test.o.Describe(r.Tools, r.Known))
 			t.Logf("%d characters for %d tools", n, len(r.Tools))
 			if n > test.room {
@@ -170,25 +170,11 @@ func TestDescribeKeepsToItsRoom(t *testing.T) {
 	}
 }
 
-func TestSignature(t *testing.T) {
-	schema := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"integer"}},
-		"c":{"type":"array","items":{"enum":["x","y"]}},"d":{"type":"object","properties":{"e":{"type":"boolean"}},"required":["e"]},
-		"f":{"type":"number"},"g":{},"h":{"type":"array"},"i":{"type":"object"}},"required":["a"]}`
-	d := detail{types: true, nested: true}
-	want := `t(a: string, b?: int[], c?: list of "x"|"y", d?: {e: bool}, f?: number, g?, h?: list, i?: object)`
-	if got := d.signature(model.Tool{Name: "t", Schema: json.RawMessage(schema)}); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got := d.signature(model.Tool{Name: "t", Schema: json.RawMessage(`[`)}); got != "t(…)" {
-		t.Error(got)
-	}
-}
-
 // TestPrefix adds message after message: what was written before must stay.
 func TestPrefix(t *testing.T) {
 	messages, before := conversation(), ""
 	for n := range len(messages) + 1 {
-		r := (&wrap{}).render(model.Request{System: []string{"p"}, Tools: nine(), Messages: messages[:n], NoCalls: n%2 == 0})
+		r := wrapped(nil, Options{}).writer.Write(model.Request{System: []string{"p"}, Tools: nine(), Messages: messages[:n], NoCalls: n%2 == 0})
 		if r.NoCalls || r.Tools != nil || r.Known != nil {
 			t.Error("the inner model is told about tools")
 		}

@@ -80,6 +80,11 @@ func (m *Model) settings(w *writer, r model.Request, offered bool) {
 	if offered && r.NoCalls && q&noToolChoice == 0 {
 		w.raw(`,"tool_choice":"none"`)
 	}
+	if c := r.Constraint; c != nil {
+		w.raw(`,"text":{"format":{"type":"json_schema","name":`)
+		w.text(c.Name)
+		w.raw(`,"strict":true,"schema":` + string(c.Schema) + `}}`)
+	}
 }
 
 // A writer appends JSON.

@@ -118,7 +118,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, effort: o.Effort, summaries: o.Summaries, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
+		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision, Knob: model.KnobStrict},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = model.DefaultWindow, true

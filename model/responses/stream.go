@@ -130,7 +130,7 @@ func (x *exchange) finished(f model.Finish) *engine.Trouble {
 // time something is learned that was not known when it was sent.
 func (x *exchange) refused(r engine.Refusal) *engine.Trouble {
 	m := x.m
-	r.Tools = m.info.Native && len(x.r.Tools) > 0
+	r.Tools, r.Held = m.info.Native && len(x.r.Tools) > 0, x.r.Constraint != nil
 	p := engine.ReadProblem(r.Body)
 	if r.Status == 0 {
 		r.Status = statusOf(codeOf(r.Body))

@@ -19,6 +19,13 @@ type Answer struct {
 
 	number int // of the request it answers, from 1
 	aside  bool
+	held   bool // calls are written as the object that a form is made of
+}
+
+// Held is the answer for a request that holds it to a form.
+func (a Answer) Held() Answer {
+	a.held = true
+	return a
 }
 
 // A part is what was written: a stretch of text, or a ready step.
@@ -59,6 +66,23 @@ type Failure struct {
 	Text   string
 }
 
+// Says is an answer in these words.
+func Says(text string) Answer { return Answer{parts: []part{{text: text}}} }
+
+// Text is what the answer says where calls are no interface of their own, and whether it says all of it: an answer may fail or
+// be cut.
+func (a Answer) Text() (text string, whole bool) {
+	var b strings.Builder
+	for step := range a.Steps(false) {
+		b.WriteString(step.Text)
+		if step.Fail != nil || step.Cut || step.Wait {
+			return b.String(), false
+		}
+		whole = step.Finish != "" && step.Finish != model.Length
+	}
+	return b.String(), whole
+}
+
 func (a Answer) check(script string, r model.Request) error {
 	for _, c := range a.checks {
 		if holds(r, c.text) != c.refuse {
@@ -77,7 +101,7 @@ func (a Answer) check(script string, r model.Request) error {
 // Steps plays the answer: text cut into pieces, and calls as they are, or written into the text when native is false.
 func (a Answer) Steps(native bool) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
-		pl := player{yield: yield, native: native, id: a.id()}
+		pl := player{yield: yield, native: native && !a.held, held: a.held, id: a.id()}
 		for _, p := range a.parts {
 			if !pl.part(p) {
 				return
@@ -105,6 +129,7 @@ func (a Answer) id() string {
 type player struct {
 	yield  func(Step) bool
 	native bool
+	held   bool
 	id     string
 	calls  int  // native ones so far
 	spoken bool // there is visible text, and
@@ -117,6 +142,8 @@ func (pl *player) part(p part) bool {
 	switch {
 	case p.text != "":
 		return pl.say(p.text, p.thought, p.pieces)
+	case s.Call != nil && pl.held:
+		return pl.say(`{"tool": `+string(plain(s.Call.Name))+`, "args": `+p.written+`}`, false, p.pieces)
 	case s.Call != nil && !pl.native:
 		return pl.say(block(s.Call.Name, p.written), false, p.pieces)
 	case s.Garbled != nil && !pl.native:

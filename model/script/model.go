@@ -16,6 +16,8 @@ type Options struct {
 	Native bool // play calls as calls; otherwise write them into the text
 	Window int  // context size in tokens; 0 is model.DefaultWindow
 	Vision bool // claim to read images
+
+	Knob model.Knob // claim that it can be held to a form; whether the script keeps to it is its own affair
 }
 
 // Model plays a [Script]. It is safe for use by several goroutines at once: each request takes the next answer.
@@ -29,7 +31,7 @@ func New(s *Script, o Options) *Model {
 	if o.Window == 0 {
 		o.Window = model.DefaultWindow
 	}
-	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native, Vision: o.Vision}}
+	return &Model{script: s, info: model.Info{Name: "script:" + s.name, Window: o.Window, Native: o.Native, Vision: o.Vision, Knob: o.Knob}}
 }
 
 // Info gives the name "script:NAME" and what the options said.
@@ -66,6 +68,9 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 		if err != nil {
 			yield(model.Chunk{}, err)
 			return
+		}
+		if r.Constraint != nil {
+			a = a.Held()
 		}
 		s := stage{yield: yield}
 		for step := range a.Steps(m.info.Native) {

@@ -23,8 +23,8 @@
 //	=== *        the answer to every further main request; the last of the main blocks
 //	=== side     an answer to a side request; these are used in order, again and again
 //
-// A request is a side request (a summary, a title) when it has no [model.Request] Tools, no Known tools, and no block
-// of its System teaches the ```tool block. A script without a side block treats all requests alike.
+// A request is a side request (a summary, a title) when it has no [model.Request] Tools, no Known tools, no Constraint, and no
+// block of its System teaches a way to write calls. A script without a side block treats all requests alike.
 //
 // Inside a block, lines are visible text. A line that begins with "--- " is a directive; "---" alone and "---x" are
 // text:
@@ -60,6 +60,12 @@
 //	```tool
 //	{"name": "file_read", "args": {"path": "notes.txt"}}
 //	```
+//
+// Where the request holds the answer to a form, a call is the object that the form is made of:
+//
+//	{"tool": "file_read", "args": {"path": "notes.txt"}}
+//
+// A block is one generation: an answer in words is one that says {"final": true}, and one behind it.
 //
 // Which block answers is decided by counting the requests that a [Script] has seen. Whoever sends a request again after
 // an error gets the block after it.
@@ -132,11 +138,11 @@ func (s *Script) take(r model.Request) (Answer, error) {
 // aside reports whether r is a side generation rather than a step of a turn. A wrapper that writes the tools into
 // the system message takes them out of the request, so the message is looked at too.
 func aside(r model.Request) bool {
-	if len(r.Tools) > 0 || len(r.Known) > 0 {
+	if len(r.Tools) > 0 || len(r.Known) > 0 || r.Constraint != nil {
 		return false
 	}
 	for _, block := range r.System {
-		if strings.Contains(block, "```tool") {
+		if strings.Contains(block, "```tool") || strings.Contains(block, `{"tool": `) {
 			return false
 		}
 	}

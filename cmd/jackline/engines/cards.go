@@ -175,7 +175,7 @@ func (s source) with(c model.Card) pick {
 	say("mode", v.Mode != "", func() { p.card.Mode = v.Mode })
 	say("tools", v.Tools != model.Unknown, func() { p.card.Tools = v.Tools })
 	say("thinking", v.Thinking != model.Unknown, func() { p.card.Thinking = v.Thinking })
-	say("constraints", len(v.Constraints) > 0, func() { p.card.Constraints = v.Constraints })
+	say("constraints", v.Holds != model.Unknown, func() { p.card.Constraints = v.Constraints })
 	say("tool_budget", v.ToolBudget > 0, func() { p.card.ToolBudget = v.ToolBudget })
 	say("step_budget", v.StepBudget > 0, func() { p.card.StepBudget = v.StepBudget })
 	say("reads", v.Reads > 0, func() { p.card.Reads = v.Reads })

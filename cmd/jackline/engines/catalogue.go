@@ -61,7 +61,7 @@ func (e *Engines) shown(s source, alone bool) model.Engine {
 		e.mu.Unlock()
 		if ok { // it may have turned out otherwise, and has its window
 			info := m.Main.Info()
-			it.Mode, it.Window, it.WindowAssumed = modeOf(info), info.Window, info.Assumed
+			it.Mode, it.Window, it.WindowAssumed = info.Mode(), info.Window, info.Assumed
 		}
 		v.Models = append(v.Models, it)
 	}

@@ -173,9 +173,6 @@ func (e *Engines) Model(ctx context.Context, s jackline.Session) (turn.Models, e
 	if err != nil {
 		return turn.Models{}, err
 	}
-	if e.o.ToolMode == "envelope" {
-		return turn.Models{}, jackline.E(op, jackline.Invalid, nil, "The tool mode envelope is not built yet. Use auto, native or text.")
-	}
 	ref := own
 	if s.Model != "" {
 		// A session's model comes from the API; only the owner's own settings may name a file.
@@ -251,7 +248,7 @@ func (e *Engines) Status(ctx context.Context) Status {
 	}
 	info := m.Main.Info()
 	// The model itself knows how it makes calls just now: an engine may have turned out to know none.
-	st = Status{Name: info.Name, Window: info.Window, Assumed: info.Assumed, Vision: info.Vision, Mode: modeOf(info), BaseURL: engine.Shown(p.base), Ready: true}
+	st = Status{Name: info.Name, Window: info.Window, Assumed: info.Assumed, Vision: info.Vision, Mode: info.Mode(), BaseURL: engine.Shown(p.base), Ready: true}
 	switch p.state {
 	case detect.NeedsKey:
 		st.Ready, st.Why = false, p.why
@@ -262,11 +259,4 @@ func (e *Engines) Status(ctx context.Context) Status {
 	case detect.Loading, detect.Ready:
 	}
 	return st
-}
-
-func modeOf(i model.Info) string {
-	if i.Native {
-		return native
-	}
-	return text
 }

@@ -156,7 +156,7 @@ func TestStatusAfterFallback(t *testing.T) {
 		}
 		return m
 	}
-	main := &either{native: made(true), text: modelsOf(made(false), false).Main}
+	main := &either{first: made(true), second: modelsOf(made(false), false).Main, refused: engine.NoTools}
 	e := at(t, Options{Name: "script", BaseURL: srv.URL}, nil)
 	p, err := e.pick(t.Context(), "script")
 	if err != nil {

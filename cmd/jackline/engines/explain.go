@@ -70,11 +70,15 @@ func cardWhy(p pick) (card, poor string) {
 
 func (e *Engines) modeWhy(p pick, pl plan, info model.Info) string {
 	switch {
+	case pl.mode == envelopes && info.Mode() == text:
+		return "The engine refused to hold this model to a form, so calls are read from text."
+	case pl.sure && e.wanted(p) == envelopes && pl.mode == text:
+		return "Envelope mode is set, but there is no way to hold models to a form over this API, so calls are read from text."
 	case pl.sure:
 		return "model.toolMode says so, or model.each for this model."
 	case pl.by == byUse:
 		return "In chats it wrote its calls as text again and again, so they are read from there. jackline models probe tries it out anew."
-	case pl.mode == native && modeOf(info) == text:
+	case pl.mode == native && info.Mode() == text:
 		return "The engine refused tools of its own for this model, so calls are read from text."
 	case pl.by == byProbe:
 		return "A probe found that this works best: " + p.kept.Verdict.Why

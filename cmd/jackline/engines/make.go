@@ -20,6 +20,7 @@ import (
 	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/model/engine"
+	"github.com/jackline-ai/jackline/model/envelope"
 	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
 	"github.com/jackline-ai/jackline/model/probe"
@@ -32,8 +33,9 @@ import (
 // The words of the settings.
 const (
 	auto         = "auto"
-	native       = "native"
-	text         = "text"
+	native       = model.ModeNative
+	envelopes    = model.ModeEnvelope
+	text         = model.ModeText
 	thinkOff     = "off"
 	thinkOn      = "on"
 	scriptPrefix = "script:"
@@ -49,6 +51,7 @@ type mark struct {
 	tools, vision                  model.Known
 	mode                           string // that a probe or its use has brought
 	steps, offer                   int
+	knob                           model.Knob
 }
 
 // Format writes engine and name alone, as that of a source does.
@@ -58,7 +61,7 @@ func (p pick) mark() mark {
 	m := mark{
 		id: p.id, base: p.base, family: p.family, name: p.card.ID, digest: p.card.Digest, api: p.api, key: p.key,
 		window: p.card.Usable, tools: p.card.Tools, vision: p.card.Vision,
-		mode: p.card.Mode, steps: p.card.StepBudget, offer: p.card.ToolBudget,
+		mode: p.card.Mode, steps: p.card.StepBudget, offer: p.card.ToolBudget, knob: knobFor(p),
 	}
 	if p.writes() {
 		m.mode = text
@@ -123,15 +126,13 @@ type plan struct {
 	assumed bool
 	think   string
 	vision  bool
+	knob    model.Knob // by which the engine is held to a form
 }
 
 // plan decides how a model is used, by what the owner set and what its card says.
 func (e *Engines) plan(p pick) (pl plan) {
 	each := e.each(p)
-	pl = plan{mode: e.o.ToolMode, think: e.o.Think, vision: e.o.Vision || p.card.Vision == model.Yes}
-	if each.ToolMode != "" {
-		pl.mode = each.ToolMode
-	}
+	pl = plan{mode: e.wanted(p), think: e.o.Think, vision: e.o.Vision || p.card.Vision == model.Yes}
 	if each.Think != "" {
 		pl.think = each.Think
 	}
@@ -140,10 +141,17 @@ func (e *Engines) plan(p pick) (pl plan) {
 		asked = each.Window
 	}
 	pl.asked = asked
-	if pl.mode == native || pl.mode == text {
+	if pl.mode == native || pl.mode == envelopes || pl.mode == text {
 		pl.sure, pl.by = true, byOwner
 	} else {
 		pl.mode, pl.by = modeFor(p)
+	}
+	pl.knob = knobFor(p)
+	if pl.mode == envelopes && pl.knob == model.NoKnob {
+		pl.knob = anyKnob(p) // somebody says that it works
+	}
+	if pl.mode == envelopes && pl.knob == model.NoKnob {
+		pl.mode = text
 	}
 	defer func() { pl.steps, pl.offer = budgets(each, p.card, pl.window) }()
 	card := p.card
@@ -182,6 +190,14 @@ func (e *Engines) each(p pick) Each {
 	return Each{}
 }
 
+// wanted is the way of calling tools that the owner set for this model, or for all.
+func (e *Engines) wanted(p pick) string {
+	if own := e.each(p).ToolMode; own != "" {
+		return own
+	}
+	return e.o.ToolMode
+}
+
 // memory is what the engine may use: that of this machine, if the engine is here.
 func (e *Engines) memory(p pick) int64 {
 	u, err := url.Parse(p.base)
@@ -209,7 +225,7 @@ func budgets(each Each, c model.Card, window int) (steps, offer int) {
 // calls the engines are known to spoil. All others write calls as text.
 func modeFor(p pick) (mode, by string) {
 	mode, by = p.card.Mode, byProbe
-	if mode != native && mode != text {
+	if mode != native && mode != envelopes && mode != text {
 		mode, by = unprobed(p)
 	}
 	if mode == native && p.writes() {
@@ -248,9 +264,16 @@ func isCloud(base string) bool {
 // built makes the adapters for a model. It connects to nothing.
 func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if file, ok := strings.CutPrefix(p.card.ID, scriptPrefix); ok && p.id == "" {
-		raw, err := scripted(file, script.Options{Native: e.o.ToolMode == native, Window: e.o.Window, Vision: e.o.Vision})
+		o := script.Options{Native: e.o.ToolMode == native, Window: e.o.Window, Vision: e.o.Vision}
+		if e.o.ToolMode == envelopes {
+			o.Knob = model.KnobGrammar
+		}
+		raw, err := scripted(file, o)
 		if err != nil {
 			return turn.Models{}, err
+		}
+		if e.o.ToolMode == envelopes {
+			return turn.Models{Main: enveloped(raw), Raw: raw}, nil
 		}
 		return modelsOf(raw, e.o.ToolMode == native), nil
 	}
@@ -262,8 +285,11 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
-	if pl.mode == text {
+	switch pl.mode {
+	case text:
 		return modelsOf(plain, false), nil
+	case envelopes:
+		return turn.Models{Main: &either{first: enveloped(plain), second: modelsOf(plain, false).Main, refused: engine.NoForm, say: sayNoForm}, Raw: plain}, nil
 	}
 	own, err := e.adapter(p, pl, true)
 	if err != nil {
@@ -274,7 +300,12 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 		return turn.Models{Main: own, Raw: plain}, nil
 	}
 	// The engine is taken at its word that it knows no tools, once.
-	return turn.Models{Main: &either{native: own, text: modelsOf(plain, false).Main}, Raw: plain}, nil
+	return turn.Models{Main: &either{first: own, second: modelsOf(plain, false).Main, refused: engine.NoTools}, Raw: plain}, nil
+}
+
+// sayNoForm is what a turn says whose engine turned out not to hold models to a form.
+func sayNoForm(name string) string {
+	return "The engine does not hold " + name + " to a form, so its calls are read from text from now on. A newer engine may; `--tool-mode text` says so from the start."
 }
 
 // reading has the text of a model with calls of its own read for calls as well, where engines run models that anybody trained for
@@ -300,6 +331,7 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 	case detect.APIOpenAI, "":
 		return openai.New(openai.Options{
 			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: readArgs,
+			Knob: pl.knob,
 		})
 	case detect.APIAnthropic:
 		think, effort := model.Yes, pl.think
@@ -334,6 +366,11 @@ func modelsOf(raw model.Model, native bool) turn.Models {
 	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw}
 }
 
+// enveloped wraps a model that can be held to a form.
+func enveloped(raw model.Model) model.Model {
+	return envelope.Wrap(raw, envelope.Options{Dialect: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens})
+}
+
 // readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
 func readArgs(text string) (canonical json.RawMessage, cut, ok bool) {
 	found, ok := args.ReadText(text)
@@ -363,17 +400,19 @@ func scripted(file string, o script.Options) (model.Model, error) {
 	return script.New(s, o), nil
 }
 
-// either is a model whose engine may turn out to have no tool calls of its own; from then on they are read from text.
+// either is a model whose engine may turn out not to do what is asked of it; from then on calls are read from text.
 type either struct {
-	native, text model.Model
-	plain        atomic.Bool
+	first, second model.Model
+	refused       func(error) bool
+	say           func(name string) string // what the turn is told then; nil goes on without a word
+	fell          atomic.Bool
 }
 
 func (e *either) now() model.Model {
-	if e.plain.Load() {
-		return e.text
+	if e.fell.Load() {
+		return e.second
 	}
-	return e.native
+	return e.first
 }
 
 // Info implements model.Model: what the model is from now on.
@@ -382,16 +421,17 @@ func (e *either) Info() model.Info { return e.now().Info() }
 // Size implements model.Model.
 func (e *either) Size(r model.Request) int { return e.now().Size(r) }
 
-// Stream implements model.Model.
+// Stream implements model.Model. Where the turn is told, it is by [model.Instead], and writes its request anew.
 func (e *either) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
-		if !e.plain.Load() {
-			again := false
-			for c, err := range e.native.Stream(ctx, r) {
-				if err != nil && engine.NoTools(err) {
+		if !e.fell.Load() {
+			again, began := false, false
+			for c, err := range e.first.Stream(ctx, r) {
+				if err != nil && !began && e.refused(err) {
 					again = true
 					break
 				}
+				began = true
 				if !yield(c, err) {
 					return
 				}
@@ -399,9 +439,12 @@ func (e *either) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ch
 			if !again {
 				return
 			}
-			e.plain.Store(true)
+			if e.fell.CompareAndSwap(false, true) && e.say != nil {
+				yield(model.Chunk{}, &model.Instead{Say: e.say(e.first.Info().Name)})
+				return
+			}
 		}
-		for c, err := range e.text.Stream(ctx, r) {
+		for c, err := range e.second.Stream(ctx, r) {
 			if !yield(c, err) {
 				return
 			}

@@ -114,8 +114,7 @@ func (e *Engines) asked(ctx context.Context, p pick) (pick, error) {
 	return fresh, nil
 }
 
-// ways are the ways in which a model can be asked to call tools, as turns would ask it. The mode envelope has its place between
-// the two.
+// ways are the ways in which a model can be asked to call tools, as turns would ask it.
 func (e *Engines) ways(p pick, only string) ([]probe.Way, error) {
 	pl := e.plan(p)
 	e.mu.Lock()
@@ -144,11 +143,20 @@ func (e *Engines) ways(p pick, only string) ([]probe.Way, error) {
 				return nil, err
 			}
 			w.Model = modelsOf(m, false).Main
-		default:
-			if only != mode {
-				continue
+		case envelopes:
+			held := pl
+			if held.knob = knobFor(p); held.knob == model.NoKnob && only == mode {
+				held.knob = anyKnob(p) // somebody thinks that it works
 			}
-			return nil, jackline.E("engines.Probe", jackline.Unprocessed, nil, "The tool mode %s is not built yet. Probe native or text.", mode)
+			if held.knob == model.NoKnob {
+				w.Why = "Not tried: nobody knows whether this engine can hold a model to a form."
+				break
+			}
+			m, err := e.adapter(p, held, false)
+			if err != nil {
+				return nil, err
+			}
+			w.Model, w.Raw = enveloped(m), m
 		}
 		ways = append(ways, w)
 	}

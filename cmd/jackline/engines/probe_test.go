@@ -19,9 +19,38 @@ import (
 	"github.com/jackline-ai/jackline/model/script"
 )
 
-// What a probe asks for, in the order in which it asks: nothing of it through the engine, all of it as text.
+// What a probe asks for, in the order in which it asks: nothing of it through the engine, all of it held to a form, and all of it as
+// calls or text.
 const (
 	spoilt = "===\nSure.\n===\nIt is warm.\n===\nHello, Ada!\n"
+	held   = `===
+--- call probe_note {"text": "green lamp"}
+===
+--- call probe_weather {"city": "Oslo"}
+===
+{"final": true}
+===
+Good morning, Ada!
+===
+--- call probe_book {"title": "Night train", "seats": 3, "price": 42.5, "window": true, "days": ["mon", "tue"], "contact": {"name": "Ada"}}
+===
+{"final": true}
+===
+7.3 kilograms.
+===
+--- call probe_scale
+===
+{"final": true}
+===
+It failed.
+===
+--- call probe_weather {"city": "Oslo"}
+===
+{"final": true}
+===
+1, 2, 3, 4, 5
+--- usage 1500 64
+`
 	right  = `===
 --- call probe_note {"text": "green lamp"}
 ===
@@ -98,14 +127,14 @@ func qwenOf(weights string) modeltest.OllamaOptions {
 // What a probe finds decides how a model is used, from then on and after a restart, below its owner and until its weights change.
 func TestProbeDecides(t *testing.T) {
 	t.Parallel()
-	at1 := newPort(t, modeltest.OllamaHandler(plays(t, spoilt+right), qwenOf("")))
+	at1 := newPort(t, modeltest.OllamaHandler(plays(t, spoilt+held), qwenOf("")))
 	keep := &shelf{}
 	e := at(t, Options{Store: keep}, nil, at1.url)
 	if it := oneItem(t, e); it.Mode != native || it.Source["mode"] != byEngine || it.Probed != nil || it.StepBudget != 0 {
 		t.Errorf("before: %+v", it)
 	}
 	p := probed(t, e, "qwen3:4b", "")
-	if p.Result == nil || p.Result.Mode != text || !p.Result.Passed || p.Result.Tools != model.No || p.Done != p.Total || p.Doing != "" {
+	if p.Result == nil || p.Result.Mode != envelopes || !p.Result.Passed || p.Result.Tools != model.No || p.Done != p.Total || p.Doing != "" {
 		t.Fatalf("%+v", p)
 	}
 	check := func(what string, e *Engines, mode, by string, steps, offer int, stale bool) {
@@ -115,20 +144,20 @@ func TestProbeDecides(t *testing.T) {
 			t.Errorf("%s: %+v", what, it)
 		}
 		m, err := e.Model(t.Context(), jackline.Session{})
-		if i := m.Main.Info(); err != nil || modeOf(i) != mode || i.Steps != steps || i.Offer != offer || i.Window != 8192 || m.Note != "" {
+		if i := m.Main.Info(); err != nil || i.Mode() != mode || i.Steps != steps || i.Offer != offer || i.Window != 8192 || m.Note != "" {
 			t.Errorf("%s: %+v, %v", what, i, err)
 		}
 	}
-	check("probed", e, text, byProbe, 20, 20, false)
-	if it := oneItem(t, e); it.Tools != model.No || it.Source["tools"] != byProbe || it.Writes == 0 || it.Source["writes"] != byProbe || it.Source["trained"] != byEngine {
+	check("probed", e, envelopes, byProbe, 20, 20, false)
+	if it := oneItem(t, e); it.Tools != model.No || it.Source["tools"] != byProbe || it.Writes == 0 || fmt.Sprint(it.Constraints) != "[json_schema]" || it.Source["constraints"] != byProbe || it.Source["writes"] != byProbe || it.Source["trained"] != byEngine {
 		t.Errorf("sources: %+v", it)
 	}
 	if a, err := e.Account(t.Context()); err != nil || !strings.Contains(a.Mode, "A probe found") || !strings.HasPrefix(a.Card, "Probed on ") || a.Poor != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	check("after a restart", at(t, Options{Store: keep}, nil, at1.url), text, byProbe, 20, 20, false)
+	check("after a restart", at(t, Options{Store: keep}, nil, at1.url), envelopes, byProbe, 20, 20, false)
 	check("its owner knows better", at(t, Options{Store: keep, Each: []Each{{Ref: "qwen3:4b", ToolMode: native, Steps: 9, Tools: 3}}}, nil, at1.url), native, byOwner, 9, 3, false)
-	check("a smaller window", at(t, Options{Store: keep, Each: []Each{{Ref: "qwen3:4b", Window: 8192}}}, nil, at1.url), text, byProbe, 20, 20, false)
+	check("a smaller window", at(t, Options{Store: keep, Each: []Each{{Ref: "qwen3:4b", Window: 8192}}}, nil, at1.url), envelopes, byProbe, 20, 20, false)
 	small, err := at(t, Options{Store: keep, Window: 5000}, nil, at1.url).Model(t.Context(), jackline.Session{})
 	if err != nil || small.Main.Info().Steps != 0 {
 		t.Errorf("too small a window for many steps: %+v, %v", small.Main.Info(), err)
@@ -139,7 +168,7 @@ func TestProbeDecides(t *testing.T) {
 	if a, err := e.Account(t.Context()); err != nil || !strings.Contains(a.Card, "weights have changed") || a.Poor == "" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if p := probed(t, e, "", ""); p.Result.Mode != native || len(p.Result.Ways) != 2 || !strings.Contains(p.Result.Ways[1].Why, "full marks") {
+	if p := probed(t, e, "", ""); p.Result.Mode != native || len(p.Result.Ways) != 3 || !strings.Contains(p.Result.Ways[2].Why, "full marks") {
 		t.Errorf("%+v", p)
 	}
 	check("probed again", e, native, byProbe, 20, 20, false)

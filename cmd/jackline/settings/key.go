@@ -64,7 +64,7 @@ func Keys() []Key {
 		{Path: "model.apiKeyEnv", Doc: "Name of the environment variable that holds the engine's key. The key itself never stands in this file."},
 		{Path: "model.detect", kind: yes, Default: true, Doc: "Look for engines on this machine. Where address and model are configured, nothing is looked for in any case."},
 		{Path: "model.window", kind: number, max: 10_000_000, Short: "JACKLINE_WINDOW", Doc: "Context size in tokens. 0: as the engine says, or 8192."},
-		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, or as text that Jackline reads. auto decides by what a probe found (jackline models probe), or else by what the engine says."},
+		{Path: "model.toolMode", Default: "auto", One: []string{"auto", "native", "envelope", "text"}, Short: "JACKLINE_TOOL_MODE", Doc: "How the model calls tools: through the engine's own interface, as JSON that the engine holds it to, or as text that Jackline reads. auto decides by what a probe found (jackline models probe), or else by what the engine says."},
 		{Path: "model.vision", kind: yes, Default: false, Doc: "The model reads images. false: as the engine says. To a model that reads none, pictures that are attached are not sent, and it is told so."},
 		{Path: "model.think", Default: "off", One: thinking(), Doc: "Whether and how much the model reasons before it answers, where the engine can be told."},
 		{Path: "model.each", kind: each, Doc: "What differs for single models: a list of {ref: NAME, toolMode, think, window, tools, steps}, which counts above what a probe found."},
@@ -193,8 +193,8 @@ func forModels(v any) ([]ForModel, error) {
 		switch {
 		case m.Ref == "":
 			return nil, errors.New("ref is missing")
-		case !slices.Contains([]string{"", "auto", "native", "text"}, m.ToolMode):
-			return nil, errors.New("toolMode must be auto, native or text")
+		case !slices.Contains([]string{"", "auto", "native", "envelope", "text"}, m.ToolMode):
+			return nil, errors.New("toolMode must be auto, native, envelope or text")
 		case m.Think != "" && !slices.Contains(thinking(), m.Think):
 			return nil, fmt.Errorf("think must be one of %s", strings.Join(thinking(), ", "))
 		case m.Window < 0:

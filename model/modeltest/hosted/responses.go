@@ -13,17 +13,19 @@ import (
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
 	"github.com/jackline-ai/jackline/model/script"
 )
 
 // ResponsesRules are what one server of the Responses API is like. The zero value is like OpenAI's, takes every model and any
 // key.
 type ResponsesRules struct {
-	Models  []string // names that are offered; a request for another is refused. Empty offers "script" and takes any
-	Key     string   // bearer token that is asked for; "" asks for none
-	Refuses []string // fields of a request that are refused
-	Open    bool     // reasoning is not sealed: it comes as text, as from servers of open models
-	Phases  bool     // messages say whether they are commentary or the answer
+	Models  []string                         // names that are offered; a request for another is refused. Empty offers "script" and takes any
+	Key     string                           // bearer token that is asked for; "" asks for none
+	Refuses []string                         // fields of a request that are refused
+	Answers func(constrainttest.Form) string // what a model writes that is held to a form, in place of the script; nil plays it
+	Open    bool                             // reasoning is not sealed: it comes as text, as from servers of open models
+	Phases  bool                             // messages say whether they are commentary or the answer
 }
 
 // Responses is a server of the Responses API (https://platform.openai.com/docs/api-reference/responses) that plays a
@@ -127,7 +129,7 @@ func (e *Responses) respond(w http.ResponseWriter, r *http.Request) {
 	q, status, code, message := e.read(body)
 	if status == 0 {
 		var a script.Answer
-		if a, err = e.script.Next(q.request()); err == nil {
+		if a, err = e.next(q); err == nil {
 			p := &responsePerformance{e: e, w: w, r: r, q: q, count: model.Usage{Prompt: len(body) / 4}}
 			for step := range a.Steps(len(q.Tools) > 0) {
 				p.step(step)
@@ -140,6 +142,29 @@ func (e *Responses) respond(w http.ResponseWriter, r *http.Request) {
 	e.errs = append(e.errs, fmt.Errorf("status %d: %s", status, message))
 	e.mu.Unlock()
 	refuseResponse(w, status, code, message)
+}
+
+// next is the answer to q. One that is held to a form is made up, or is the script's, which must have the form then.
+func (e *Responses) next(q *responseRequest) (script.Answer, error) {
+	r := q.request()
+	if q.form.None() {
+		return e.script.Next(r)
+	}
+	r.Constraint = &model.Constraint{}
+	if e.rules.Answers != nil {
+		return script.Says(e.rules.Answers(q.form)), nil
+	}
+	a, err := e.script.Next(r)
+	if err != nil {
+		return a, err
+	}
+	a = a.Held()
+	if text, whole := a.Text(); whole {
+		if err := q.form.Check(text); err != nil {
+			return a, jackline.E("hosted.next", jackline.Invalid, err, "The script says %q, which the form does not allow: %v.", text, err)
+		}
+	}
+	return a, nil
 }
 
 // A responsePerformance is one answer being written.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/constraint/constrainttest"
 )
 
 // A responseRequest is the body of a request.
@@ -23,7 +24,16 @@ type responseRequest struct {
 	Include      []string          `json:"include"`
 	MaxTokens    *int              `json:"max_output_tokens"`
 	Reasoning    map[string]string `json:"reasoning"`
+	Text         struct {
+		Format struct {
+			Type   string          `json:"type"`
+			Name   string          `json:"name"`
+			Strict bool            `json:"strict"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	} `json:"text"`
 
+	form  constrainttest.Form
 	items []responseItem
 	names map[string]string // of calls
 }
@@ -123,6 +133,18 @@ func (e *Responses) read(body []byte) (q *responseRequest, status int, code, mes
 	}
 	if code, message := q.ordered(); message != "" {
 		return bad(code, "%s", message)
+	}
+	if f := q.Text.Format; f.Type != "" && f.Type != "text" {
+		if f.Type != "json_schema" || f.Name == "" {
+			return bad("invalid_value", "Invalid value: 'text.format': a named json_schema is expected.")
+		}
+		if err := constrainttest.Strict(f.Schema); f.Strict && err != nil {
+			return bad("invalid_json_schema", "text.format: %v", err)
+		}
+		var err error
+		if q.form, err = constrainttest.OfSchema(f.Schema); err != nil {
+			return bad("invalid_json_schema", "text.format: %v", err)
+		}
 	}
 	return q, 0, "", ""
 }

@@ -119,18 +119,19 @@ describe('in an empty home', () => {
 
   it('a model is probed with a button, and used as it turned out to be', async () => {
     const call = (name, args) => `===\n--- call ${name} ${JSON.stringify(args)}\n`
+    const final = '===\n{"final": true}\n'
     const page = await enter({
       models: [qwen],
       script:
-        '===\nSure.\n===\nIt is warm.\n===\nHello, Ada!\n' + call('probe_note', { text: 'green lamp' }) + call('probe_weather', { city: 'Oslo' }) + '===\nHello, Ada!\n' +
+        '===\nSure.\n===\nIt is warm.\n===\nHello, Ada!\n' + call('probe_note', { text: 'green lamp' }) + call('probe_weather', { city: 'Oslo' }) + final + '===\nHello, Ada!\n' +
         call('probe_book', { title: 'Night train', seats: 3, price: 42.5, window: true, days: ['mon', 'tue'], contact: { name: 'Ada' } }) +
-        '===\n7.3 kilograms.\n' + call('probe_scale', {}) + '===\nIt failed.\n' + call('probe_weather', { city: 'Oslo' }) + call('probe_weather', { city: 'Oslo' }) + '===\n1, 2, 3\n--- usage 1500 64\n' +
-        '=== *\nHello from here.\n',
+        final + '===\n7.3 kilograms.\n' + call('probe_scale', {}) + final + '===\nIt failed.\n' + call('probe_weather', { city: 'Oslo' }) + final + '===\n1, 2, 3\n--- usage 1500 64\n' +
+        final + '=== *\nHello from here.\n',
     })
     await page.getByRole('textbox', { name: 'Message' }).waitFor()
     await button(page, /^Model:/).click()
     await button(page, 'Probe qwen3:4b: try out how well it calls tools').click()
-    await page.locator('[data-model]').getByText('98 of 100 in calls').waitFor()
+    await page.locator('[data-model]').getByText('100 of 100 in calls').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('textbox', { name: 'Message' }).fill('Hello')
     await button(page, 'Send').click()
