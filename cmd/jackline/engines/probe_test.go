@@ -259,7 +259,8 @@ func TestProbeNeedsKey(t *testing.T) {
 func TestWrittenCalls(t *testing.T) {
 	t.Parallel()
 	const writes = "=== *\nI will look.\n--- raw\n<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"sky\"}}\n</tool_call>\n--- end\n"
-	srv := newPort(t, modeltest.OllamaHandler(plays(t, writes), qwenOf("")))
+	first := modeltest.OllamaHandler(plays(t, writes), qwenOf(""))
+	srv := newPort(t, first)
 	e := at(t, Options{}, nil, srv.url)
 	offer := []model.Tool{{Name: "look", Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}}}`)}}
 	for i := range mostWritten + 2 {
@@ -279,8 +280,21 @@ func TestWrittenCalls(t *testing.T) {
 				calls = append(calls, *c.Call)
 			}
 		}
+		if i == 0 { // another client loads it with more: that changes nothing for us, in whatever mode
+			res, err := http.Post(srv.url+"/api/chat", "application/json", strings.NewReader(`{"model":"qwen3:4b","messages":[{"role":"user","content":"x"}],"options":{"num_ctx":32768},"stream":false}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			oneItem(t, e) // look again
+		}
 		if strings.TrimSpace(shown) != "I will look." || len(calls) != 1 || calls[0].Name != "look" || string(calls[0].Args) != `{"at":"sky"}` {
 			t.Errorf("turn %d: %q, %+v", i, shown, calls)
+		}
+	}
+	for i, sent := range first.Sent() {
+		if ours := !strings.Contains(string(sent), `"num_ctx":32768`); ours != (i != 1) || ours && !strings.Contains(string(sent), `"num_ctx":8192`) {
+			t.Errorf("request %d: %s", i, sent)
 		}
 	}
 	if it := oneItem(t, e); it.Mode != text || it.Source["mode"] != byUse || it.Written != mostWritten {
