@@ -18,6 +18,10 @@ func TestKnobs(t *testing.T) {
 	at := func(family, base string, api detect.API, version string) pick {
 		return pick{source: source{id: "x", origin: added, base: base, api: api, family: family, version: version}, card: model.Card{ID: "m"}}
 	}
+	thinks := func(p pick) pick {
+		p.card.Thinking = model.Yes
+		return p
+	}
 	const here = "http://127.0.0.1:1/v1"
 	for _, c := range []struct {
 		p    pick
@@ -26,7 +30,8 @@ func TestKnobs(t *testing.T) {
 	}{
 		{at(detect.Ollama, here, detect.APIOllama, ""), model.KnobFormat, envelopes},
 		{at(detect.Ollama, here, detect.APIOpenAI, ""), model.KnobResponse, envelopes},
-		{at(detect.LlamaCpp, here, detect.APIOpenAI, "b7000"), model.KnobSchema, envelopes},
+		{at(detect.LlamaCpp, here, detect.APIOpenAI, "b7000"), model.KnobGrammar, envelopes},
+		{thinks(at(detect.LlamaCpp, here, detect.APIOpenAI, "b7000")), model.KnobSchema, envelopes},
 		{at(detect.LMStudio, here, detect.APIOpenAI, ""), model.KnobResponse, envelopes},
 		{at(detect.VLLM, here, detect.APIOpenAI, ""), model.KnobStructured, envelopes},
 		{at(detect.VLLM, here, detect.APIOpenAI, "0.12.0"), model.KnobStructured, envelopes},

@@ -23,7 +23,12 @@ func knobFor(p pick) model.Knob {
 	}
 	switch p.family {
 	case detect.LlamaCpp:
-		return model.KnobSchema
+		// A grammar is kept from the first token on, thoughts included, and is exact. What llama.cpp makes of a schema leaves room
+		// for thoughts, and for as many blanks and line ends as a small model likes.
+		if p.card.Thinking == model.Yes {
+			return model.KnobSchema
+		}
+		return model.KnobGrammar
 	case detect.LocalAI:
 		return model.KnobGrammar
 	case detect.VLLM:
