@@ -20,6 +20,10 @@ type Region struct {
 	// read, so that a call can be announced while its arguments are still being written.
 	Known func(key, text string)
 
+	// Member, if not nil, is told the name of every member and where its value begins, before that is read and, with its
+	// end instead of [End], behind it.
+	Member func(key string, from, to int)
+
 	// Items says what an outermost list may hold. A list that holds anything else is no value,
 	// which is known at once and not only at its end.
 	Items Items
@@ -258,9 +262,17 @@ func (r *reader) object() (any, bool) {
 			return nil, false
 		}
 		f.key, f.keyed = key, true
+		r.blanks()
+		from := r.i
+		if r.region.Member != nil {
+			r.region.Member(key, from, End)
+		}
 		value, ok := r.member()
 		if !ok {
 			return nil, false
+		}
+		if r.region.Member != nil {
+			r.region.Member(key, from, r.i)
 		}
 		f.keyed = false
 		f.object.Set(key, value)
@@ -270,9 +282,8 @@ func (r *reader) object() (any, bool) {
 	}
 }
 
-// member reads the value behind a colon. A missing one is null.
+// member reads the value behind a colon and blanks. A missing one is null.
 func (r *reader) member() (any, bool) {
-	r.blanks()
 	if r.stop(r.i) {
 		return nil, true
 	}

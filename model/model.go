@@ -163,9 +163,8 @@ type Chunk struct {
 	// Thought is more of the model's reasoning, which is shown but never sent back.
 	Thought string
 
-	// Preview is the name of a tool whose call is being written right now. It is a
-	// courtesy to whoever watches and promises nothing.
-	Preview string
+	// Preview is news of a call that is being written right now.
+	Preview Preview
 
 	// Call is one whole call.
 	Call *Call
@@ -180,6 +179,13 @@ type Chunk struct {
 
 	Usage  *Usage
 	Finish Finish
+}
+
+// A Preview is news of a call that is being written right now. It is a courtesy to whoever watches: it promises nothing,
+// is never text, and is kept nowhere.
+type Preview struct {
+	Name string // the tool's, as far as the model has named it; never empty in news
+	Args string // more of the arguments, as the model writes them; "" when the call begins
 }
 
 // Garbled is why a call could not be read; the zero value means that nothing went wrong.

@@ -47,7 +47,7 @@ func (s *scanner) bareRegion() args.Region {
 	return args.Region{
 		First: "<[",
 		Stop:  func(_ *args.Input, i int) bool { return s.anything(i) },
-		Known: s.named,
+		Known: s.named, Member: s.argumentsAt,
 		Items: args.Quoted,
 	}
 }

@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"slices"
-
 	"github.com/jackline-ai/jackline/args"
 )
 
@@ -44,7 +42,7 @@ func (s *scanner) between(i int) int {
 // region is where a value behind a marker ends if it does not end by itself: at its closing
 // marker, but also where a turn or a thought ends, or another call begins.
 func (s *scanner) region(closers []string, f fence) args.Region {
-	r := args.Region{First: "<[", Known: s.named}
+	r := args.Region{First: "<[", Known: s.named, Member: s.argumentsAt}
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
@@ -63,13 +61,6 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 		r.First += string(rune(f.mark))
 	}
 	return r
-}
-
-// named announces a call as soon as its name has been read.
-func (s *scanner) named(key, text string) {
-	if slices.Contains(nameKeys, key) {
-		s.announce(text)
-	}
 }
 
 // value reads a value and keeps account of what was read in vain.
@@ -169,7 +160,7 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 	case s.in.At(end) == '(':
 		return s.python(i, s.region(closers, f))
 	case s.in.At(next) == '{' && (next == end || s.catalog.known(name)):
-		s.announce(name)
+		s.announce(name, next)
 		found, ok := s.value(next, s.region(closers, f))
 		if !ok {
 			return written{}, 0, false

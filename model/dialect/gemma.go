@@ -35,7 +35,7 @@ func (s *scanner) gemmaCall(i int, closers []string) (w written, end int, ok boo
 	next := s.gap(end)
 	region := s.region(closers, fence{})
 	region.Quotes = []string{`<|"|>`, "<escape>"}
-	s.announce(name)
+	s.announce(name, next)
 	switch s.in.At(next) {
 	case '{':
 		found, ok := s.value(next, region)

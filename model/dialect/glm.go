@@ -8,7 +8,7 @@ import (
 
 // glm reads GLM's keys and values behind a tool's name; the first key stands at i.
 func (s *scanner) glm(name string, i int) (written, int, bool) {
-	s.announce(name)
+	s.announce(name, i)
 	schema := s.catalog.Schema(name)
 	w := written{name: name, given: true}
 	o := &args.Object{}

@@ -105,8 +105,8 @@ func harmony(s *scanner, i int) (result, bool) {
 func (s *scanner) addressed(to string, i int) (result, bool) {
 	closers := []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
 	w := written{name: to, given: true}
-	s.announce(to)
 	next := s.gap(i)
+	s.announce(to, next)
 	if c := s.in.At(next); c == '{' || c == '[' || c == '"' {
 		if found, ok := s.value(next, s.region(closers, fence{})); ok {
 			w.args, w.cut = found.Value, cut(found, found.Value)

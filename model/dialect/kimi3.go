@@ -66,7 +66,7 @@ func (s *scanner) kimi3Call(i int) (w written, end int, ok bool) {
 		return w, 0, false
 	}
 	w = written{name: call["tool"], given: true}
-	s.announce(w.name)
+	s.announce(w.name, end)
 	schema := s.catalog.Schema(w.name)
 	o := &args.Object{}
 	for {

@@ -53,7 +53,7 @@ func (s *scanner) mistralCall(i int, closers []string) (w written, end int, ok b
 	if c := s.in.At(next); c != '{' && !(marked && (c == '[' || c == '"')) {
 		return w, 0, false
 	}
-	s.announce(w.name)
+	s.announce(w.name, next)
 	found, ok := s.value(next, s.region(closers, fence{}))
 	if !ok {
 		return w, 0, false

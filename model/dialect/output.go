@@ -19,18 +19,23 @@ type flow struct {
 
 func (f *flow) add(piece []byte) {
 	f.rest = append(f.rest, piece...)
-	n := len(f.rest)
+	n := characters(f.rest)
+	f.pass(f.rest[:n])
+	f.rest = append(f.rest[:0], f.rest[n:]...)
+}
+
+// characters is the length of text without a character at its end that is not whole.
+func characters(text []byte) int {
+	n := len(text)
 	for back := 1; back <= utf8.UTFMax && back <= n; back++ {
-		c := f.rest[n-back]
-		if utf8.RuneStart(c) {
-			if !utf8.FullRune(f.rest[n-back:]) {
+		if utf8.RuneStart(text[n-back]) {
+			if !utf8.FullRune(text[n-back:]) {
 				n -= back
 			}
 			break
 		}
 	}
-	f.pass(f.rest[:n])
-	f.rest = append(f.rest[:0], f.rest[n:]...)
+	return n
 }
 
 func (f *flow) pass(text []byte) {
@@ -86,7 +91,6 @@ type answer struct {
 	live bool
 
 	wrapper string // the tag around the answer that was taken off
-	preview string // a call that is being written
 }
 
 // add adds text; blank says that it is nothing but blanks.

@@ -45,7 +45,7 @@ func (s *scanner) python(i int, region args.Region) (w written, end int, ok bool
 		return w, i, false
 	}
 	w = written{name: s.in.Slice(i, end), given: true}
-	s.announce(w.name)
+	s.announce(w.name, end)
 	region.Call, region.Items = true, args.Anything
 	named, listed := &args.Object{}, []any{}
 	for end++; ; {

@@ -25,9 +25,10 @@ type scanner struct {
 	err   model.Garbled
 	ended bool // by an invented result: no call counts any more
 
-	shown  answer
-	mind   mind
-	orphan bool
+	shown   answer
+	writing writing
+	mind    mind
+	orphan  bool
 
 	finders map[string]*finder
 	runs    runs
@@ -73,6 +74,7 @@ func (s *scanner) reading() Reading {
 // step deals with what stands at i: a run of ordinary text, or something that begins with one
 // of the bytes that can begin something.
 func (s *scanner) step() {
+	s.writing.end(s.i)
 	j, known := s.i, s.in.Bytes()
 	for j < len(known) && !s.begins(known, j) {
 		j++
@@ -245,16 +247,6 @@ func (s *scanner) accept(w written) {
 func (s *scanner) fail(why model.Garbled) {
 	if s.err == "" && len(s.calls) == 0 {
 		s.err = why
-	}
-}
-
-// announce tells whoever watches that a call of this tool is being written.
-func (s *scanner) announce(name string) {
-	if s.ended || len(s.calls) >= s.limit {
-		return
-	}
-	if t, ok := s.catalog.Find(name); ok {
-		s.shown.preview = t
 	}
 }
 

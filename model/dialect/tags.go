@@ -185,7 +185,7 @@ func (s *scanner) function(i int) (w written, end int, ok bool) {
 	if !ok {
 		return w, 0, false
 	}
-	s.announce(t.value)
+	s.announce(t.value, t.end)
 	w = written{name: t.value, given: true}
 	if t.empty {
 		return w, t.end, true

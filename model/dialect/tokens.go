@@ -102,7 +102,7 @@ func (s *scanner) tokenCall(i int) (w written, end int, ok bool) {
 	if sep > 0 {
 		next = s.gap(sep)
 	}
-	s.announce(w.name)
+	s.announce(w.name, next)
 	var f fence
 	if c := s.in.At(next); c == '`' || c == '~' {
 		if opened, ok := s.opens(next); ok {

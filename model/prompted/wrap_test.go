@@ -261,7 +261,7 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 			now, text = "text", c.Text
 		case c.Thought != "":
 			now, text = "thought", c.Thought
-		case c.Preview != "":
+		case c.Preview.Name != "":
 			continue
 		case c.Call != nil:
 			now, text = "call", c.Call.Name+string(c.Call.Args)
@@ -322,7 +322,7 @@ func TestPreview(t *testing.T) {
 		g := dialect.NewGuard(dialect.NewCatalogWith(nine(), map[string]string{"bash": "shell"}), dialect.Options{})
 		preview := ""
 		for _, c := range []byte(text) {
-			preview += g.Write([]byte{c}).Preview
+			preview += g.Write([]byte{c}).Preview.Name
 		}
 		if preview != "shell" {
 			t.Errorf("%q: preview %q", text, preview)
