@@ -68,19 +68,19 @@ func (s *scanner) wrapper() bool {
 	if s.shown.wrapper != "" {
 		closer := "</" + s.shown.wrapper + ">"
 		if s.in.Has(s.i, closer) {
-			s.mind.draft([]byte(closer))
-			s.shown.hold(closer)
+			s.mind.draft(s.in, s.i, s.i+len(closer))
+			s.shown.hold(s.in, s.i, s.i+len(closer))
 			s.drop(s.i + len(closer))
 			return true
 		}
 		return false
 	}
-	if s.shown.begun() {
+	if s.shown.some {
 		return false
 	}
 	for _, name := range []string{"answer", "response"} {
 		if opener := "<" + name + ">"; s.in.Has(s.i, opener) {
-			s.mind.draft([]byte(opener))
+			s.mind.draft(s.in, s.i, s.i+len(opener))
 			s.shown.wrapper = name
 			s.drop(s.i + len(opener))
 			return true

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
@@ -18,10 +19,16 @@ type flow struct {
 }
 
 func (f *flow) add(piece []byte) {
-	f.rest = append(f.rest, piece...)
-	n := characters(f.rest)
-	f.pass(f.rest[:n])
-	f.rest = append(f.rest[:0], f.rest[n:]...)
+	if len(f.rest) > 0 {
+		f.rest = append(f.rest, piece...)
+		n := characters(f.rest)
+		f.pass(f.rest[:n])
+		f.rest = append(f.rest[:0], f.rest[n:]...)
+		return
+	}
+	n := characters(piece)
+	f.pass(piece[:n])
+	f.rest = append(f.rest, piece[n:]...)
 }
 
 // characters is the length of text without a character at its end that is not whole.
@@ -40,7 +47,7 @@ func characters(text []byte) int {
 
 func (f *flow) pass(text []byte) {
 	if !f.begun {
-		text = trimLeft(text)
+		text = args.TrimLeft(text)
 		if len(text) == 0 {
 			return
 		}
@@ -50,7 +57,7 @@ func (f *flow) pass(text []byte) {
 		}
 	}
 	if f.exact {
-		n := len(args.TrimRight(string(text)))
+		n := len(args.TrimRight(text))
 		if n > 0 {
 			f.out = append(f.out, f.blank...)
 			f.blank = f.blank[:0]
@@ -59,13 +66,6 @@ func (f *flow) pass(text []byte) {
 		text = text[:n]
 	}
 	f.out = append(f.out, text...)
-}
-
-func trimLeft(text []byte) []byte {
-	if len(text) == 0 || text[0] > ' ' && text[0] < utf8.RuneSelf {
-		return text
-	}
-	return text[len(text)-len(args.TrimLeft(string(text))):]
 }
 
 // end lets out what is left of a character that never became whole, and begins a new text.
@@ -82,11 +82,50 @@ func (f *flow) take() string {
 	return text
 }
 
+// span is a stretch of an input. What is kept of an output is kept as spans: it is there already.
+type span struct {
+	in       *args.Input
+	from, to int
+}
+
+func (p span) bytes() []byte { return p.in.Bytes()[p.from:p.to] }
+
+// spans is text in pieces.
+type spans []span
+
+// add adds a piece, to the last one if it goes on where that ends.
+func (t *spans) add(in *args.Input, from, to int) {
+	if from >= to {
+		return
+	}
+	if n := len(*t); n > 0 && (*t)[n-1].to == from && (*t)[n-1].in == in {
+		(*t)[n-1].to = to
+		return
+	}
+	*t = append(*t, span{in, from, to})
+}
+
+// text puts the pieces together, without the blanks at both ends.
+func (t spans) text() string {
+	if len(t) == 1 {
+		return string(args.Trim(t[0].bytes()))
+	}
+	n := 0
+	for _, p := range t {
+		n += p.to - p.from
+	}
+	b := make([]byte, 0, n)
+	for _, p := range t {
+		b = append(b, p.bytes()...)
+	}
+	return string(args.Trim(b))
+}
+
 // answer is the visible text.
 type answer struct {
-	text []byte
-	lead int    // blanks at its beginning
-	held []byte // the closing tag of a wrapper, and blanks after it
+	text spans
+	some bool  // there is more in it than blanks
+	held spans // the closing tag of a wrapper, and blanks after it
 	flow flow
 	live bool
 
@@ -94,45 +133,46 @@ type answer struct {
 }
 
 // add adds text; blank says that it is nothing but blanks.
-func (a *answer) add(piece []byte, blank bool) {
+func (a *answer) add(in *args.Input, from, to int, blank bool) {
 	if len(a.held) > 0 {
-		a.held = append(a.held, piece...)
 		if blank {
+			a.held.add(in, from, to)
 			return
 		}
-		piece, a.held = a.held, nil
+		for _, p := range a.held {
+			a.show(p)
+		}
+		a.held = nil
 	}
-	a.text = append(a.text, piece...)
-	if a.live {
-		a.flow.add(piece)
-	}
+	a.show(span{in, from, to})
 }
 
-// begun reports whether there is anything to see yet.
-func (a *answer) begun() bool {
-	rest := trimLeft(a.text[a.lead:])
-	a.lead = len(a.text) - len(rest)
-	return len(rest) > 0
+func (a *answer) show(p span) {
+	a.text.add(p.in, p.from, p.to)
+	if !a.some {
+		a.some = len(args.TrimLeft(p.bytes())) > 0
+	}
+	if a.live {
+		a.flow.add(p.bytes())
+	}
 }
 
 // hold keeps a closing tag back until it is known whether it ends the text.
-func (a *answer) hold(tag string) { a.held = append(a.held, tag...) }
-
-func (a *answer) whole() string { return args.Trim(string(a.text)) }
+func (a *answer) hold(in *args.Input, from, to int) { a.held.add(in, from, to) }
 
 func (a *answer) reset() {
-	a.text, a.lead, a.held, a.wrapper = nil, 0, nil, ""
+	a.text, a.some, a.held, a.wrapper = nil, false, nil, ""
 	a.flow.rest = nil
 }
 
 // mind collects thoughts, and everything else as well: until the end any text may
 // turn out to have been one.
 type mind struct {
-	parts   []part
-	current []byte // of the thought or the other text that is being read
-	inside  bool   // in a thought
-	seen    bool   // there was a thought, though it may have been empty
-	loose   int    // parts before this one are thoughts for certain
+	all    spans
+	parts  []part
+	inside bool // in a thought
+	seen   bool // there was a thought, though it may have been empty
+	loose  int  // parts before this one are thoughts for certain
 
 	live bool
 	flow flow
@@ -140,12 +180,12 @@ type mind struct {
 
 // part is a stretch of output between two boundaries of thoughts.
 type part struct {
-	text []byte
+	end  int // of its spans among all
 	kind kind
 }
 
 // kind says what a part is.
-type kind int
+type kind int8
 
 const (
 	outside kind = iota // text and calls
@@ -154,7 +194,21 @@ const (
 )
 
 // draft remembers text outside of thoughts as it was written.
-func (m *mind) draft(piece []byte) { m.current = append(m.current, piece...) }
+func (m *mind) draft(in *args.Input, from, to int) {
+	if len(m.all) > m.begin() {
+		m.all.add(in, from, to)
+	} else if from < to { // a part of its own
+		m.all = append(m.all, span{in, from, to})
+	}
+}
+
+// begin is where the spans of the part begin that is being read.
+func (m *mind) begin() int {
+	if len(m.parts) == 0 {
+		return 0
+	}
+	return m.parts[len(m.parts)-1].end
+}
 
 // enter begins a thought.
 func (m *mind) enter() {
@@ -163,10 +217,10 @@ func (m *mind) enter() {
 }
 
 // think adds to the thought that is being read.
-func (m *mind) think(piece []byte, k kind) {
-	m.current = append(m.current, piece...)
+func (m *mind) think(in *args.Input, from, to int, k kind) {
+	m.draft(in, from, to)
 	if m.live && k == thought {
-		m.flow.add(piece)
+		m.flow.add(in.Bytes()[from:to])
 	}
 }
 
@@ -178,10 +232,9 @@ func (m *mind) leave(k kind) {
 
 // close ends a part.
 func (m *mind) close(k kind) {
-	if len(m.current) > 0 {
-		m.parts = append(m.parts, part{m.current, k})
+	if len(m.all) > m.begin() {
+		m.parts = append(m.parts, part{len(m.all), k})
 	}
-	m.current = nil
 	if k != outside {
 		m.flow.end()
 	}
@@ -191,7 +244,9 @@ func (m *mind) close(k kind) {
 // thought, since it went out as text.
 func (m *mind) claim(told bool) {
 	if m.live && !told {
-		m.flow.add(m.current)
+		for _, p := range m.all[m.begin():] {
+			m.flow.add(p.bytes())
+		}
 		m.flow.end()
 	}
 	m.close(outside)
@@ -205,19 +260,21 @@ func (m *mind) whole() string {
 	if m.inside {
 		m.close(thought)
 	}
-	var b []byte
+	var b strings.Builder
+	from := 0
 	for _, p := range m.parts {
-		if p.kind != thought {
-			continue
+		text := ""
+		if p.kind == thought {
+			text = m.all[from:p.end].text()
 		}
-		text := args.Trim(string(p.text))
+		from = p.end
 		if text == "" {
 			continue
 		}
-		if len(b) > 0 {
-			b = append(b, '\n')
+		if b.Len() > 0 {
+			b.WriteByte('\n')
 		}
-		b = append(b, text...)
+		b.WriteString(text)
 	}
-	return string(b)
+	return b.String()
 }

@@ -61,7 +61,7 @@ func (s *scanner) run() {
 func (s *scanner) reading() Reading {
 	r := Reading{
 		Calls:   s.calls,
-		Visible: s.shown.whole(),
+		Visible: s.shown.text.text(),
 		Thought: s.mind.whole(),
 		Orphan:  s.orphan,
 	}
@@ -130,10 +130,9 @@ var special = [256]int8{
 
 // text lets the text up to j stand as an ordinary answer.
 func (s *scanner) text(j int) {
-	piece := s.in.Bytes()[s.i:j]
-	s.mind.draft(piece)
+	s.mind.draft(s.in, s.i, j)
 	if s.open() {
-		s.shown.add(piece, len(s.shown.held) > 0 && s.blank(s.i, j))
+		s.shown.add(s.in, s.i, j, len(s.shown.held) > 0 && s.blank(s.i, j))
 	}
 	s.place(j)
 	s.i = j
@@ -221,9 +220,7 @@ func (s *scanner) take(r result) {
 	if r.end > s.in.Known() {
 		r.end = s.in.Known()
 	}
-	if r.end > s.i {
-		s.mind.draft(s.in.Bytes()[s.i:r.end])
-	}
+	s.mind.draft(s.in, s.i, r.end)
 	if r.bad {
 		s.fail(model.Unreadable)
 	}

@@ -150,7 +150,7 @@ func (s *scanner) ponder(t tone) {
 			j++
 		}
 		if j > s.i {
-			s.mind.think(known[s.i:j], k)
+			s.mind.think(s.in, s.i, j, k)
 			s.i = j
 			continue
 		}
@@ -178,7 +178,7 @@ func (s *scanner) ponder(t tone) {
 			continue
 		}
 		first, empty = false, false
-		s.mind.think(s.in.Bytes()[s.i:s.i+1], k)
+		s.mind.think(s.in, s.i, s.i+1, k)
 		s.i++
 	}
 	s.mind.leave(k)

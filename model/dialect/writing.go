@@ -80,7 +80,7 @@ func (w *writing) news(in *args.Input) model.Preview {
 	}
 	w.from += len(text)
 	if !w.begun {
-		text = trimLeft(text)
+		text = args.TrimLeft(text)
 	}
 	if len(text) == 0 {
 		return model.Preview{}
