@@ -71,12 +71,12 @@ func (s *scanner) reading() Reading {
 	return r
 }
 
-// step deals with what stands at i: a run of ordinary text, or something that begins with one
-// of the bytes that can begin something.
+// step deals with what stands at i: a run of ordinary text, or something that may be more.
 func (s *scanner) step() {
 	s.writing.end(s.i)
-	j, known := s.i, s.in.Bytes()
-	for j < len(known) && !s.begins(known, j) {
+	known := s.in.Bytes()
+	j := s.i
+	for j < len(known) && (special[known[j]] == nothing || !s.begins(known, j)) {
 		j++
 	}
 	if j > s.i {
@@ -104,28 +104,89 @@ func (s *scanner) tagLike(i int) bool {
 	return letter(c) || c == '/' || c == '|' || c >= 0x80
 }
 
-// begins reports whether something may begin at i.
-func (s *scanner) begins(text []byte, i int) bool {
-	switch special[text[i]] {
+// begins reports whether something may begin at i, where a byte stands that something begins with. It asks for no bytes: as far
+// as they have not arrived, something may.
+func (s *scanner) begins(known []byte, i int) bool {
+	switch c := special[known[i]]; c {
 	case always:
 		return true
-	case word:
-		return i == 0 || !letter(int(text[i-1]))
+	case tag: // most angle brackets are for comparing
+		if i+1 >= len(known) {
+			return true
+		}
+		c := int(known[i+1])
+		return letter(c) || c == '/' || c == '|' || c >= 0x80
+	case fresh:
+		return s.freshAt(known, i)
+	case either:
+		return begun(known[i:], markers[either]) || s.freshAt(known, i)
+	default:
+		if !begun(known[i:], markers[c]) {
+			return false
+		}
+		return c == literal || i == 0 || !letter(int(known[i-1]))
+	}
+}
+
+// begun reports whether text begins with one of the words, or is the beginning of one.
+func begun(text []byte, words []string) bool {
+	for _, w := range words {
+		n := min(len(w), len(text))
+		if n > 1 && text[1] != w[1] {
+			continue
+		}
+		if string(text[:n]) == w[:n] {
+			return true
+		}
 	}
 	return false
 }
 
-// The places where a byte can begin something.
+// freshAt reports whether i may be a place for a value without a marker: nothing but blanks stands before it.
+func (s *scanner) freshAt(known []byte, i int) bool {
+	for i--; i >= s.i; i-- {
+		switch c := known[i]; {
+		case c == '\n', c >= 0x80: // which may be a blank too
+			return true
+		case c != ' ' && c != '\t' && c != '\r':
+			return false
+		}
+	}
+	return s.fresh
+}
+
+// What a byte can begin, and where.
 const (
-	always = iota + 1
-	word   // where a word begins
+	nothing = iota
+	always
+	tag
+	fresh   // something where a value may stand
+	either  // that, or one of its markers anywhere
+	literal // one of its markers
+	wordA   // one of its markers, where a word begins
+	wordO
+	wordC
+	wordF
+	wordT
+	last
 )
 
 // special are the bytes that can begin something.
 var special = [256]int8{
-	'<': always, '[': always, '{': always, ']': always, '`': always, '~': always, '&': always, '>': always,
-	'a': always, 0xE2: always, // of ◁
-	'A': word, 'O': word, 'c': word, 'f': word, 't': word,
+	'<': tag, '`': always, '~': fresh, '{': fresh, '>': fresh, '[': either,
+	']': literal, '&': literal, 'a': literal, 0xE2: literal,
+	'A': wordA, 'O': wordO, 'c': wordC, 'f': wordF, 't': wordT,
+}
+
+// markers are what those begin that begin something only with certain bytes behind them.
+var markers = [last][]string{
+	either:  {"[THINK]", "[/THINK]", "[TOOL_", "[tool result:"},
+	literal: {sentinel, "&lt;", stripped, "◁"},
+	wordA:   {action},
+	wordO:   {"Observation:"},
+	wordC:   {"commentary to=functions."},
+	wordF:   {functools},
+	wordT:   {"to=functions."},
 }
 
 // text lets the text up to j stand as an ordinary answer.
@@ -145,15 +206,21 @@ func (s *scanner) place(j int) {
 		s.first, s.fresh, s.indent = true, true, 0
 		k += n + 1
 	}
+	if !s.fresh {
+		return
+	}
 	for _, c := range s.in.Bytes()[k:j] {
-		switch c {
-		case ' ':
+		switch {
+		case c == ' ':
 			s.indent++
-		case '\t':
+		case c == '\t':
 			s.indent += 4
+		case c != '\r' && c < 0x80:
+			s.first, s.fresh = false, false
+			return
 		}
 	}
-	if s.fresh && !s.blank(k, j) {
+	if !s.blank(k, j) {
 		s.first, s.fresh = false, false
 	}
 }
