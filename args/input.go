@@ -114,6 +114,12 @@ func (in *Input) Blank(i int) int {
 // Skip returns the offset of the first byte at or behind i that is not blank.
 func (in *Input) Skip(i int) int {
 	for {
+		for i < len(in.buf) && (in.buf[i] == ' ' || in.buf[i] == '\n' || in.buf[i] == '\t' || in.buf[i] == '\r') {
+			i++
+		}
+		if i < len(in.buf) && in.buf[i] < 0x80 {
+			return i
+		}
 		n := in.Blank(i)
 		if n == 0 {
 			return i

@@ -57,6 +57,14 @@ func bareValue(s *scanner, i int) (result, bool) {
 	if !s.fresh || !s.affordable(i) {
 		return result{}, false
 	}
+	switch end, what := args.Skim(s.in, i, args.Quoted, callKey); what {
+	case args.Answer:
+		return result{plain: true, end: end}, true
+	case args.NoValue:
+		s.spent += end - i
+		return result{}, false
+	case args.Unsure:
+	}
 	f, ok := s.value(i, s.bareRegion())
 	if !ok {
 		return result{}, false

@@ -217,6 +217,21 @@ func (s *scanner) swallow(i int, closers []string) int {
 // The words for a tool's name in a call object. Those for its arguments are in package args.
 var nameKeys = []string{"name", "tool", "tool_name", "function", "function_name", "action"}
 
+// The keys under which calls stand in a value.
+var nests = []string{"function", "function_call", "tool_calls", "function_calls"}
+
+// callKey reports whether a key shows that the object may be a call, or hold some.
+func callKey(key []byte) bool {
+	for _, keys := range [...][]string{nameKeys, nests} {
+		for _, k := range keys {
+			if string(key) == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // callsOf finds the calls in a value. Single says that a lone key may be the name.
 func callsOf(f args.Found, single bool) []written {
 	r := objects{found: f, single: single}
@@ -251,7 +266,7 @@ func (r *objects) value(v any, level int) {
 }
 
 func (r *objects) object(o *args.Object, level int) {
-	for _, key := range []string{"function", "function_call", "tool_calls", "function_calls"} {
+	for _, key := range nests {
 		v, _ := o.Get(key)
 		switch v := v.(type) {
 		case *args.Object:

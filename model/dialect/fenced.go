@@ -94,6 +94,10 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 			r.calls = append(r.calls, calls...)
 			r.end = end
 		} else {
+			if end, what := args.Skim(s.in, i, args.Nested, callKey); what != args.Unsure {
+				s.spent += end - i
+				return r, false
+			}
 			region := s.region(nil, f)
 			region.Items = args.Nested
 			found, ok := s.value(i, region)
