@@ -206,21 +206,50 @@ func (s *scanner) listing(f fence) {
 
 // runs remembers, for one line, where the last run of backticks of each length begins.
 type runs struct {
+	known    bool
 	from, to int // the part of the text that it is about
-	last     map[int]int
+	last     lengths
+}
+
+// lengths remembers a place for each length of a run.
+type lengths struct {
+	short [8]int // shifted by one; most runs are short
+	long  map[int]int
+}
+
+// at returns the place for length n, or -1.
+func (l *lengths) at(n int) int {
+	if n < len(l.short) {
+		return l.short[n] - 1
+	}
+	if i, ok := l.long[n]; ok {
+		return i
+	}
+	return -1
+}
+
+func (l *lengths) set(n, i int) {
+	if n < len(l.short) {
+		l.short[n] = i + 1
+		return
+	}
+	if l.long == nil {
+		l.long = make(map[int]int)
+	}
+	l.long[n] = i
 }
 
 // inline deals with a run of backticks: up to a run of the same length on its line all is text.
 func (s *scanner) inline() {
 	n := s.runLength(s.i, '`')
 	start := s.i + n
-	if s.runs.last != nil && s.runs.from <= start && start <= s.runs.to {
-		if last, ok := s.runs.last[n]; !ok || last < start {
+	if s.runs.known && s.runs.from <= start && start <= s.runs.to {
+		if s.runs.last.at(n) < start {
 			s.text(start)
 			return
 		}
 	}
-	seen := make(map[int]int)
+	var seen lengths
 	s.text(start)
 	held := false // there is something that would be more than text if this were no code
 	for k := start; ; {
@@ -241,10 +270,10 @@ func (s *scanner) inline() {
 				s.text(k + m)
 				return
 			}
-			seen[m] = k
+			seen.set(m, k)
 			k += m
 		case '\n', args.End:
-			s.runs = runs{start, k, seen}
+			s.runs = runs{true, start, k, seen}
 			return
 		default:
 			k++

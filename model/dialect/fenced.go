@@ -123,9 +123,12 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 	return r, len(r.calls) > 0
 }
 
-// marked tries the families that have markers at i.
+// marked tries the families that have markers in angle brackets at i.
 func (s *scanner) marked(i int) (result, bool) {
-	for _, f := range s.table['<'] {
+	if s.in.At(i) != '<' {
+		return result{}, false
+	}
+	for _, f := range s.at(i) {
 		if r, ok := f.read(s, i); ok {
 			return r, true
 		}

@@ -2,29 +2,29 @@ package dialect
 
 // framing are the tokens between which engines put a model's turns. They say nothing, and are
 // taken out of visible text.
-var framing = []string{
+var framing = newLexicon([]string{
 	"<|im_start|>assistant", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end_of_text|>",
 	"<|end|>", "<|return|>", "<|call|>", "</s>", "<eos>", "<seed:eos>", "<end_of_turn>", "<|role_end|>",
 	"<｜end▁of▁sentence｜>", "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>",
 	"<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|open|>message<|sep|>", "<|close|>message<|sep|>",
 	"<|python_end|>",
-}
+})
 
 // ends are those of them that end a turn, and with it whatever a model left open.
-var ends = []string{
+var ends = newLexicon([]string{
 	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end_of_text|>", "<|end|>", "<|return|>",
 	"<|call|>", "</s>", "<eos>", "<seed:eos>", "<end_of_turn>", "<|role_end|>", "<｜end▁of▁sentence｜>",
-}
+})
 
 // invented begin what only the other side may say. When a model writes them after a call, it has
 // made up the result.
-var invented = []string{
+var invented = newLexicon([]string{
 	"[tool result:", "<tool_response>", "<tool_result>", "<function_results>", "<function_result>",
 	"<|tool_response>", "<|tool_response_start|>", "<start_function_response>", "[TOOL_RESULTS]",
 	"<|START_TOOL_RESULT|>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system",
 	"<|start_header_id|>", "<|start|>functions.", "<|start|>user", "<|start|>system", "<start_of_turn>user",
 	"<|user|>", "<|system|>", "<|observation|>", "<|tool|>",
-}
+})
 
 // oneOf returns the end of the first of the words that stands at i, or 0.
 func (s *scanner) oneOf(i int, words []string) int {
@@ -40,7 +40,7 @@ func (s *scanner) oneOf(i int, words []string) int {
 func (s *scanner) framing() bool {
 	switch s.in.At(s.i) {
 	case '<':
-		if end := s.oneOf(s.i, framing); end > 0 {
+		if end := s.word(s.i, framing); end > 0 {
 			s.drop(end)
 			return true
 		}
@@ -96,7 +96,7 @@ func (s *scanner) result() bool {
 	}
 	switch s.in.At(s.i) {
 	case '<', '[':
-		s.ended = s.oneOf(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
+		s.ended = s.word(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
 	case 'O':
 		s.ended = s.first && s.in.Has(s.i, "Observation:")
 	}

@@ -24,6 +24,9 @@ const longestHeader = 200
 // header reads the header at i: <|start|>assistant…<|channel|>…<|message|>, or a part of it.
 func (s *scanner) header(i int) (header, bool) {
 	var h header
+	if s.in.At(i) != '<' || s.in.At(i+1) != '|' {
+		return h, false
+	}
 	k := i
 	started := false
 	if s.in.Has(k, "<|start|>assistant") {

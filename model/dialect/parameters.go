@@ -136,7 +136,7 @@ func (s *scanner) boundary(i int, schema *args.Schema) int {
 	if end := s.closeTag(i, "function", "invoke", "tool_call", "function_calls", "tool_calls"); end > 0 {
 		return end
 	}
-	if end := s.oneOf(i, ends); end > 0 {
+	if end := s.word(i, ends); end > 0 {
 		return end
 	}
 	if t, ok := s.openTag(i, "function", "invoke"); ok && s.catalog.known(t.value) && s.lineStart(i) {
@@ -152,7 +152,7 @@ func (s *scanner) endsFunction(i, end int) bool {
 		return false
 	}
 	next := s.gap(end)
-	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.oneOf(next, ends) > 0 {
+	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.word(next, ends) > 0 {
 		return true
 	}
 	t, ok := s.openTag(next, "function", "invoke")

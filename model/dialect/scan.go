@@ -12,7 +12,7 @@ type scanner struct {
 	in      *args.Input
 	catalog *Catalog
 	limit   int
-	table   *[256][]family
+	table   *table
 	plain   bool // there are no tools
 
 	i      int
@@ -41,7 +41,7 @@ func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
 		s.limit = 3
 	}
 	if s.plain = o.Plain; !s.plain {
-		s.table = byFirst()
+		s.table = all
 	}
 	s.finders = make(map[string]*finder)
 	s.mind.inside, s.mind.seen = o.Thinking, o.Thinking
@@ -267,7 +267,7 @@ func (s *scanner) call() bool {
 	if s.plain {
 		return false
 	}
-	for _, f := range s.table[s.in.At(s.i)] {
+	for _, f := range s.at(s.i) {
 		r, ok := f.read(s, s.i)
 		if !ok {
 			continue

@@ -10,6 +10,12 @@ const (
 	harmonyThought      // ends at <|end|> or the next header as well
 )
 
+// The tokens that open and close thoughts, beside tags.
+var (
+	thoughtOpeners = newLexicon([]string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"})
+	thoughtClosers = newLexicon([]string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"})
+)
+
 // opener recognises the tag that opens a thought at i.
 func (s *scanner) opener(i int) (end int, t tone, ok bool) {
 	switch s.in.At(i) {
@@ -20,11 +26,8 @@ func (s *scanner) opener(i int) (end int, t tone, ok bool) {
 		if h, ok := s.header(i); ok && h.channel == "analysis" {
 			return h.end, harmonyThought, true
 		}
-		for _, word := range []string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"} {
-			if s.in.Has(i, word) {
-				return i + len(word), plainThought, true
-			}
-		}
+		end := s.word(i, thoughtOpeners)
+		return end, plainThought, end > 0
 	case '[':
 		if s.in.Has(i, "[THINK]") {
 			return i + len("[THINK]"), plainThought, true
@@ -45,11 +48,8 @@ func (s *scanner) closer(i int) (end int, ok bool) {
 			end := s.tag(i+2, false)
 			return end, end > 0
 		}
-		for _, word := range []string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"} {
-			if s.in.Has(i, word) {
-				return i + len(word), true
-			}
-		}
+		end := s.word(i, thoughtClosers)
+		return end, end > 0
 	case '[':
 		return i + len("[/THINK]"), s.in.Has(i, "[/THINK]")
 	case 0xE2:
@@ -64,6 +64,11 @@ const longestAttributes = 200
 // tag returns the end of the tag of a thought whose name begins at i, or 0. Only an opening
 // one has attributes.
 func (s *scanner) tag(i int, attributes bool) int {
+	switch s.in.At(i) | 0x20 {
+	case 't', 'r', 's', 'm':
+	default:
+		return 0
+	}
 	for _, prefix := range []string{"seed:", "mm:"} {
 		if s.in.HasFold(i, prefix) {
 			i += len(prefix)

@@ -1,0 +1,46 @@
+package dialect
+
+// A lexicon is a list of words, of three bytes or more, in which the one that stands at some place is found at once.
+type lexicon struct {
+	words  []string
+	first  [256]bool
+	second [256]bool
+	byHash [256][]string // by the second and the third byte
+}
+
+func newLexicon(lists ...[]string) *lexicon {
+	l := &lexicon{}
+	for _, words := range lists {
+		for _, w := range words {
+			l.words = append(l.words, w)
+			l.first[w[0]], l.second[w[1]] = true, true
+			h := hash(w[1], w[2])
+			l.byHash[h] = append(l.byHash[h], w)
+		}
+	}
+	return l
+}
+
+func hash(a, b byte) byte { return a*31 + b }
+
+// word returns the end of the first word of the lexicon that stands at i, or 0. It asks for no byte more than it takes to tell.
+func (s *scanner) word(i int, l *lexicon) int {
+	c := s.in.At(i)
+	if c < 0 || !l.first[c] {
+		return 0
+	}
+	c = s.in.At(i + 1)
+	if c < 0 || !l.second[c] {
+		return 0
+	}
+	d := s.in.At(i + 2)
+	if d < 0 {
+		return 0
+	}
+	for _, w := range l.byHash[hash(byte(c), byte(d))] {
+		if s.in.Has(i, w) {
+			return i + len(w)
+		}
+	}
+	return 0
+}
