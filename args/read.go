@@ -68,8 +68,14 @@ func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 // hundred levels is none.
 func Read(in *Input, at int, region Region) (Found, bool) {
 	r := reader{in: in, i: at, region: region}
-	for k := 0; k < len(region.First); k++ {
-		r.first[region.First[k]] = true
+	for k := range len(region.First) {
+		r.first[region.First[k]], r.halts[region.First[k]] = true, true
+	}
+	for _, c := range [...]byte{'"', '\'', '\\', 0xE2} { // 0xE2 of smart quotation marks
+		r.halts[c] = true
+	}
+	for _, q := range region.Quotes {
+		r.halts[q[0]] = true
 	}
 	r.blanks()
 	value, ok := r.value()
@@ -112,6 +118,7 @@ type reader struct {
 	i      int
 	region Region
 	first  [256]bool
+	halts  [256]bool // the bytes that may be more than text within a string
 
 	frames []*frame // the brackets that are open, outermost first
 	curly  int      // how many of them are objects

@@ -81,6 +81,12 @@ func (r *reader) text(q quote, key bool) string {
 	var b strings.Builder
 	start := r.i // of what is not yet in b
 	for {
+		for k := r.i; ; k++ { // most bytes are just text
+			if k == len(r.in.buf) || r.halts[r.in.buf[k]] {
+				r.i = k
+				break
+			}
+		}
 		c := r.in.At(r.i)
 		switch {
 		case c == End:

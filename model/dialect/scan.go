@@ -299,12 +299,12 @@ func (s *scanner) take(r result) {
 }
 
 func (s *scanner) accept(w written) {
-	call, ok := s.catalog.call(w)
+	t, ok := s.catalog.find(w.name)
 	switch {
 	case !ok:
 		s.fail(model.UnknownTool)
 	case !s.ended && len(s.calls) < s.limit:
-		s.calls = append(s.calls, call)
+		s.calls = append(s.calls, t.call(w))
 	}
 }
 
