@@ -51,6 +51,9 @@ func (o *Object) Set(key string, value any) {
 		o.members[i].value = value
 		return
 	}
+	if o.members == nil {
+		o.members = make([]member, 0, 4) // most have no more
+	}
 	o.members = append(o.members, member{key, value})
 	if o.index != nil {
 		o.index[key] = len(o.members) - 1

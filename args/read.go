@@ -121,6 +121,7 @@ type reader struct {
 	halts  [256]bool // the bytes that may be more than text within a string
 
 	frames []*frame // the brackets that are open, outermost first
+	spare  []*frame // those that were closed, to be used again
 	curly  int      // how many of them are objects
 	square int      // and how many lists
 
@@ -217,9 +218,16 @@ func (r *reader) value() (any, bool) {
 }
 
 // push opens a container; it fails when the value becomes too deep.
-func (r *reader) push(f *frame) bool {
+func (r *reader) push(closer byte, o *Object) (*frame, bool) {
 	if len(r.frames) == depth {
-		return false
+		return nil, false
+	}
+	var f *frame
+	if n := len(r.spare); n > 0 {
+		f, r.spare = r.spare[n-1], r.spare[:n-1]
+		*f = frame{close: closer, object: o}
+	} else {
+		f = &frame{close: closer, object: o}
 	}
 	r.frames = append(r.frames, f)
 	if f.object != nil {
@@ -228,12 +236,13 @@ func (r *reader) push(f *frame) bool {
 		r.square++
 	}
 	r.i++
-	return true
+	return f, true
 }
 
 func (r *reader) pop() {
 	f := r.frames[len(r.frames)-1]
 	r.frames = r.frames[:len(r.frames)-1]
+	r.spare = append(r.spare, f)
 	if f.object != nil {
 		r.curly--
 	} else {
@@ -243,8 +252,8 @@ func (r *reader) pop() {
 
 // object reads the object that begins at r.i.
 func (r *reader) object() (any, bool) {
-	f := &frame{close: '}', object: &Object{}}
-	if !r.push(f) {
+	f, ok := r.push('}', &Object{})
+	if !ok {
 		return nil, false
 	}
 	defer r.pop()
@@ -302,11 +311,12 @@ func (r *reader) member() (any, bool) {
 
 // list reads the list that begins at r.i.
 func (r *reader) list(closer byte) (any, bool) {
-	f := &frame{close: closer, list: []any{}}
-	if !r.push(f) {
+	f, ok := r.push(closer, nil)
+	if !ok {
 		return nil, false
 	}
 	defer r.pop()
+	f.list = []any{}
 	for {
 		r.separators()
 		done, ok := r.closed(f)

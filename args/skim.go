@@ -7,7 +7,7 @@ type Skimmed int
 const (
 	Unsure  Skimmed = iota // it must be read
 	Answer                 // it is strict JSON in which no key is one that was asked for
-	NoValue                // it is nested too deeply to be one
+	NoValue                // it cannot be one
 )
 
 // Skim looks at the value at i, which is an object or a list, as far as it is strict JSON and none of its keys is among those
@@ -35,6 +35,9 @@ func Skim(in *Input, i int, items Items, key func(name []byte) bool) (end int, w
 			closes := in.At(i) == int(open[n-1])
 			if c == '{' {
 				curly++
+				if c := in.At(i); c == '{' || c == '[' {
+					return i, NoValue // nothing mends that
+				}
 				if !closes {
 					i, ok = in.skimKey(i, key)
 				}

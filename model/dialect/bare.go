@@ -8,7 +8,7 @@ import "github.com/jackline-ai/jackline/args"
 // sure reports whether all calls are beyond doubt.
 func (s *scanner) sure(calls []written) bool {
 	for _, w := range calls {
-		if !w.given || !s.catalog.known(w.name) || w.schema() {
+		if !w.given || !s.known(w.name) || w.schema() {
 			return false
 		}
 	}

@@ -159,7 +159,7 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 	switch {
 	case s.in.At(end) == '(':
 		return s.python(i, s.region(closers, f))
-	case s.in.At(next) == '{' && (next == end || s.catalog.known(name)):
+	case s.in.At(next) == '{' && (next == end || s.known(name)):
 		s.announce(name, next)
 		found, ok := s.value(next, s.region(closers, f))
 		if !ok {
@@ -169,10 +169,10 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 	case s.in.Has(next, "<arg_key>"):
 		return s.glm(name, next)
 	case s.in.Has(end, "</arg_key>"):
-		if tool, key, ok := s.splitName(name); ok {
+		if tool, key, ok := s.catalog.splitName(name); ok {
 			return s.glm(tool, end-len(key))
 		}
-	case s.catalog.known(name) && s.alone(next, closers):
+	case s.known(name) && s.alone(next, closers):
 		return written{name: name, cut: s.in.At(next) == args.End}, next, true
 	}
 	return written{}, 0, false

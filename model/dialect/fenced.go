@@ -58,7 +58,7 @@ func (s *scanner) weakFence(f fence) bool {
 			return false
 		}
 		for _, w := range r.calls {
-			if !s.catalog.known(w.name) {
+			if !s.known(w.name) {
 				return false
 			}
 		}

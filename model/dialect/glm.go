@@ -1,15 +1,13 @@
 package dialect
 
 import (
-	"strings"
-
 	"github.com/jackline-ai/jackline/args"
 )
 
 // glm reads GLM's keys and values behind a tool's name; the first key stands at i.
 func (s *scanner) glm(name string, i int) (written, int, bool) {
 	s.announce(name, i)
-	schema := s.catalog.Schema(name)
+	schema := s.schemaOf(name)
 	w := written{name: name, given: true}
 	o := &args.Object{}
 	end := i
@@ -82,13 +80,3 @@ func (s *scanner) glmValue(i int) rawValue {
 
 // glmEnds end a value that was not closed, beside the ends of a turn.
 var glmEnds = []string{"<arg_key>", "</tool_call>"}
-
-// splitName takes apart a tool's name and the key that ran into it.
-func (s *scanner) splitName(text string) (tool, key string, ok bool) {
-	for n := len(text) - 1; n > 0; n-- {
-		if schema := s.catalog.Schema(text[:n]); schema != nil && schema.Field(text[n:]) != nil {
-			return text[:n], strings.Clone(text[n:]), true
-		}
-	}
-	return "", "", false
-}

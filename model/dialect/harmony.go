@@ -98,15 +98,17 @@ func harmony(s *scanner, i int) (result, bool) {
 	if !ok || h.to == "" || h.channel == "analysis" {
 		return result{}, false
 	}
-	if !strings.HasPrefix(h.to, "functions.") && !s.catalog.known(h.to) {
+	if !strings.HasPrefix(h.to, "functions.") && !s.known(h.to) {
 		return result{}, false
 	}
 	return s.addressed(h.to, h.end)
 }
 
+var harmonyEnds = []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
+
 // addressed reads the arguments in a message to a tool, which begins at i.
 func (s *scanner) addressed(to string, i int) (result, bool) {
-	closers := []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
+	closers := harmonyEnds
 	w := written{name: to, given: true}
 	next := s.gap(i)
 	s.announce(to, next)
@@ -116,7 +118,7 @@ func (s *scanner) addressed(to string, i int) (result, bool) {
 			return result{calls: []written{w}, end: s.swallow(s.between(found.End), closers[:1])}, true
 		}
 	}
-	if end := s.oneOf(next, closers[:1]); end > 0 && s.catalog.known(to) {
+	if end := s.oneOf(next, closers[:1]); end > 0 && s.known(to) {
 		return result{calls: []written{w}, end: end}, true
 	}
 	return s.unusable(next, body{end: next}, closers[:3])

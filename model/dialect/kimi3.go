@@ -19,7 +19,7 @@ func kimi3(s *scanner, i int) (result, bool) {
 		if !ok {
 			break
 		}
-		if start == i && !s.catalog.known(w.name) {
+		if start == i && !s.known(w.name) {
 			break
 		}
 		calls = append(calls, w)
@@ -67,7 +67,7 @@ func (s *scanner) kimi3Call(i int) (w written, end int, ok bool) {
 	}
 	w = written{name: call["tool"], given: true}
 	s.announce(w.name, end)
-	schema := s.catalog.Schema(w.name)
+	schema := s.schemaOf(w.name)
 	o := &args.Object{}
 	for {
 		argument, start, ok := s.openPart(s.gap(end), "argument")

@@ -27,7 +27,7 @@ func functionary(s *scanner, i int) (result, bool) {
 		return result{}, false
 	}
 	name := s.in.Slice(start, end)
-	if !s.catalog.known(name) {
+	if !s.known(name) {
 		return result{}, false
 	}
 	next := s.gap(end)

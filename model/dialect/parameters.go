@@ -17,7 +17,7 @@ type parameters struct {
 
 // parameters reads the parameters behind the tag of a function.
 func (s *scanner) parameters(function openTag) parameters {
-	p := parameters{object: &args.Object{}, schema: s.catalog.Schema(function.value), end: function.end}
+	p := parameters{object: &args.Object{}, schema: s.schemaOf(function.value), end: function.end}
 	for {
 		i := s.gap(p.end)
 		if end := s.closeTag(i, "function", "invoke"); end > 0 {
@@ -139,7 +139,7 @@ func (s *scanner) boundary(i int, schema *args.Schema) int {
 	if end := s.word(i, ends); end > 0 {
 		return end
 	}
-	if t, ok := s.openTag(i, "function", "invoke"); ok && s.catalog.known(t.value) && s.lineStart(i) {
+	if t, ok := s.openTag(i, "function", "invoke"); ok && s.known(t.value) && s.lineStart(i) {
 		return t.end
 	}
 	return 0
@@ -156,7 +156,7 @@ func (s *scanner) endsFunction(i, end int) bool {
 		return true
 	}
 	t, ok := s.openTag(next, "function", "invoke")
-	return ok && s.catalog.known(t.value)
+	return ok && s.known(t.value)
 }
 
 // lineStart reports whether nothing but blanks stands before i on its line.

@@ -38,7 +38,7 @@ func react(s *scanner, i int) (result, bool) {
 	}
 	name := s.in.Slice(start, end)
 	next := s.in.SkipLine(end)
-	if s.in.At(next) != '\n' || !s.catalog.known(name) {
+	if s.in.At(next) != '\n' || !s.known(name) {
 		return result{}, false
 	}
 	next = s.in.Skip(next)

@@ -30,6 +30,8 @@ type scanner struct {
 	mind    mind
 	orphan  bool
 
+	asked   string // the name that was looked up last
+	found   *entry
 	finders map[string]*finder
 	runs    runs
 	spent   int // bytes that were looked at in vain
@@ -299,7 +301,7 @@ func (s *scanner) take(r result) {
 }
 
 func (s *scanner) accept(w written) {
-	t, ok := s.catalog.find(w.name)
+	t, ok := s.lookup(w.name)
 	switch {
 	case !ok:
 		s.fail(model.UnknownTool)
@@ -322,10 +324,13 @@ func (s *scanner) reset() {
 	s.shown.reset()
 }
 
+// grace is how much may be read in vain whatever else was read: more than an answer has that is not made to waste time.
+const grace = 64 << 10
+
 // affordable reports whether a value at i may be read at length. Readings that come to
 // nothing are paid for out of what has been read so far, so that no text can make
-// them cost more than a few times its length.
-func (s *scanner) affordable(i int) bool { return s.spent <= 4*i+64<<10 }
+// them cost more than about twice its length.
+func (s *scanner) affordable(i int) bool { return s.spent <= i+grace }
 
 // finder is a search that goes forward only. It remembers where it found its delimiter, or
 // that there is none.

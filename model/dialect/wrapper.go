@@ -150,7 +150,7 @@ func (s *scanner) quoted(i int, w *wrapper) (result, bool) {
 // functions reads a function that lost its wrapper. It counts only if the tool is known.
 func functions(s *scanner, i int) (result, bool) {
 	t, ok := s.openTag(i, "function", "invoke")
-	if !ok || !s.catalog.known(t.value) {
+	if !ok || !s.known(t.value) {
 		return result{}, false
 	}
 	w, end, ok := s.function(i)

@@ -25,8 +25,8 @@ func (s *scanner) announce(name string, at int) {
 	if s.ended || len(s.calls) >= s.limit {
 		return
 	}
-	if t, ok := s.catalog.Find(name); ok {
-		s.writing = writing{name: t, from: at}
+	if t, ok := s.lookup(name); ok {
+		s.writing = writing{name: t.name, from: at}
 	}
 }
 
