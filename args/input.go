@@ -8,6 +8,7 @@ package args
 type Input struct {
 	buf  []byte
 	more func() []byte
+	idle *reader // one that has been used, for the next value
 }
 
 // End is what [Input.At] returns behind the last byte.

@@ -67,7 +67,12 @@ func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 // The time is linear in the bytes it looks at. A value that is nested deeper than a
 // hundred levels is none.
 func Read(in *Input, at int, region Region) (Found, bool) {
-	r := reader{in: in, i: at, region: region}
+	r := in.idle
+	if in.idle = nil; r == nil {
+		r = &reader{}
+	}
+	defer func() { in.idle = r }()
+	*r = reader{in: in, i: at, region: region, frames: r.frames[:0], spare: r.spare}
 	for k := range len(region.First) {
 		r.first[region.First[k]], r.halts[region.First[k]] = true, true
 	}

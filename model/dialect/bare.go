@@ -50,7 +50,7 @@ func (s *scanner) bareRegion() args.Region {
 	return args.Region{
 		First: "<[",
 		Stop:  func(_ *args.Input, i int) bool { return s.anything(i) },
-		Known: s.named, Member: s.argumentsAt,
+		Known: s.tellName, Member: s.tellArgs,
 		Items: args.Quoted,
 	}
 }

@@ -42,7 +42,10 @@ func (s *scanner) between(i int) int {
 // region is where a value behind a marker ends if it does not end by itself: at its closing
 // marker, but also where a turn or a thought ends, or another call begins.
 func (s *scanner) region(closers []string, f fence) args.Region {
-	r := args.Region{First: "<[", Known: s.named, Member: s.argumentsAt}
+	if f.n == 0 && s.around.Stop != nil && len(closers) == len(s.within) && (len(closers) == 0 || &closers[0] == &s.within[0]) {
+		return s.around // as most are
+	}
+	r := args.Region{First: "<[", Known: s.tellName, Member: s.tellArgs}
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
@@ -59,6 +62,8 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 	}
 	if f.n > 0 {
 		r.First += string(rune(f.mark))
+	} else {
+		s.around, s.within = r, closers
 	}
 	return r
 }

@@ -30,11 +30,15 @@ type scanner struct {
 	mind    mind
 	orphan  bool
 
-	asked   string // the name that was looked up last
-	found   *entry
-	finders map[string]*finder
-	runs    runs
-	spent   int // bytes that were looked at in vain
+	asked    string // the name that was looked up last
+	found    *entry
+	tellName func(key, text string)     // named and argumentsAt, made once
+	tellArgs func(key string, i, j int) //
+	around   args.Region                // the last region, without a fence
+	within   []string                   // and its closers
+	finders  map[string]*finder
+	runs     runs
+	spent    int // bytes that were looked at in vain
 }
 
 func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
@@ -46,6 +50,7 @@ func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
 		s.table = all
 	}
 	s.finders = make(map[string]*finder)
+	s.tellName, s.tellArgs = s.named, s.argumentsAt
 	s.mind.inside, s.mind.seen = o.Thinking, o.Thinking
 	return s
 }
