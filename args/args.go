@@ -102,6 +102,14 @@ func (o *Object) only() (key string, value any, ok bool) {
 	return o.members[0].key, o.members[0].value, true
 }
 
+// cut leaves the first n members.
+func (o *Object) cut(n int) {
+	for _, m := range o.members[n:] {
+		delete(o.index, m.key)
+	}
+	o.members = o.members[:n]
+}
+
 // clone copies the object itself, not what is in it.
 func (o *Object) clone() *Object {
 	c := &Object{open: o.open}

@@ -72,7 +72,7 @@ func Read(in *Input, at int, region Region) (Found, bool) {
 		r = &reader{}
 	}
 	defer func() { in.idle = r }()
-	*r = reader{in: in, i: at, region: region, frames: r.frames[:0], spare: r.spare}
+	*r = reader{in: in, i: at, region: region, frames: r.frames[:0], spare: r.spare, narrow: narrow{open: r.narrow.open[:0]}}
 	for k := range len(region.First) {
 		r.first[region.First[k]], r.halts[region.First[k]] = true, true
 	}
@@ -85,9 +85,8 @@ func Read(in *Input, at int, region Region) (Found, bool) {
 	r.blanks()
 	value, ok := r.value()
 	seen := max(r.seen, r.i)
-	if r.narrow != nil && (!ok || r.cut || r.left > 0) {
-		r.narrow.Seen = seen
-		return *r.narrow, true
+	if n := &r.narrow; n.is && (!ok || r.cut || r.left > 0) {
+		return Found{Value: n.value(), End: n.end, Cut: n.cut, Open: len(n.open), Seen: seen}, true
 	}
 	if !ok {
 		return Found{Seen: seen}, false
@@ -135,7 +134,7 @@ type reader struct {
 	left  int
 	atEnd bool
 
-	narrow *Found // the value as it would be if it ended at the first closing marker
+	narrow narrow
 }
 
 // frame is a container that is being read.
@@ -296,6 +295,9 @@ func (r *reader) object() (any, bool) {
 			r.region.Member(key, from, r.i)
 		}
 		f.keyed = false
+		if r.narrow.is {
+			r.narrow.mind(f.object, key)
+		}
 		f.object.Set(key, value)
 		if text, ok := value.(string); ok && r.region.Known != nil {
 			r.region.Known(key, text)
