@@ -1,5 +1,7 @@
 package args
 
+import "slices"
+
 // depth is how deep values may be nested.
 const depth = 100
 
@@ -72,16 +74,7 @@ func Read(in *Input, at int, region Region) (Found, bool) {
 		r = &reader{}
 	}
 	defer func() { in.idle = r }()
-	*r = reader{in: in, i: at, region: region, frames: r.frames[:0], spare: r.spare, narrow: narrow{open: r.narrow.open[:0]}}
-	for k := range len(region.First) {
-		r.first[region.First[k]], r.halts[region.First[k]] = true, true
-	}
-	for _, c := range [...]byte{'"', '\'', '\\', 0xE2} { // 0xE2 of smart quotation marks
-		r.halts[c] = true
-	}
-	for _, q := range region.Quotes {
-		r.halts[q[0]] = true
-	}
+	r.reset(in, at, region)
 	r.blanks()
 	value, ok := r.value()
 	seen := max(r.seen, r.i)
@@ -92,6 +85,28 @@ func Read(in *Input, at int, region Region) (Found, bool) {
 		return Found{Seen: seen}, false
 	}
 	return Found{Value: value, End: r.i, Cut: r.cut, Open: r.left, AtEnd: r.atEnd, Seen: seen}, true
+}
+
+// reset makes the reader ready for a value. Its tables stay as they are if they are those of the region.
+func (r *reader) reset(in *Input, at int, region Region) {
+	same := r.in == in && r.region.First == region.First && slices.Equal(r.region.Quotes, region.Quotes)
+	r.in, r.i, r.region = in, at, region
+	r.frames, r.curly, r.square = r.frames[:0], 0, 0
+	r.seen, r.cut, r.left, r.atEnd = 0, false, 0, false
+	r.narrow.is = false
+	if same {
+		return
+	}
+	r.first, r.halts = [256]bool{}, [256]bool{}
+	for k := range len(region.First) {
+		r.first[region.First[k]], r.halts[region.First[k]] = true, true
+	}
+	for _, c := range [...]byte{'"', '\'', '\\', 0xE2} { // 0xE2 of smart quotation marks
+		r.halts[c] = true
+	}
+	for _, q := range region.Quotes {
+		r.halts[q[0]] = true
+	}
 }
 
 // ReadText reads text as one value. What follows the value may only be blanks and brackets

@@ -61,31 +61,43 @@ func (s *scanner) closer(i int) (end int, ok bool) {
 // longestAttributes is how much an opening tag may carry besides its name.
 const longestAttributes = 200
 
+// The names of the tags of thoughts, longer ones first.
+var (
+	tWords = []string{"thinking", "think", "thought"}
+	rWords = []string{"reasoning"}
+)
+
 // tag returns the end of the tag of a thought whose name begins at i, or 0. Only an opening
 // one has attributes.
 func (s *scanner) tag(i int, attributes bool) int {
+	var prefix string
 	switch s.in.At(i) | 0x20 {
-	case 't', 'r', 's', 'm':
-	default:
-		return 0
+	case 's':
+		prefix = "seed:"
+	case 'm':
+		prefix = "mm:"
 	}
-	for _, prefix := range []string{"seed:", "mm:"} {
-		if s.in.HasFold(i, prefix) {
-			i += len(prefix)
+	if prefix != "" {
+		if !s.in.HasFold(i, prefix) {
+			return 0
+		}
+		i += len(prefix)
+	}
+	var words []string
+	switch s.in.At(i) | 0x20 {
+	case 't':
+		words = tWords
+	case 'r':
+		words = rWords
+	}
+	end := 0
+	for _, w := range words {
+		if s.in.HasFold(i, w) {
+			end = i + len(w)
 			break
 		}
 	}
-	end := 0
-	switch {
-	case s.in.HasFold(i, "thinking"):
-		end = i + len("thinking")
-	case s.in.HasFold(i, "think"):
-		end = i + len("think")
-	case s.in.HasFold(i, "thought"):
-		end = i + len("thought")
-	case s.in.HasFold(i, "reasoning"):
-		end = i + len("reasoning")
-	default:
+	if end == 0 {
 		return 0
 	}
 	if c := s.in.At(end); c != '>' && c != ' ' && c != '\t' && c != '\n' && c != '\r' {
