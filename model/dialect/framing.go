@@ -98,7 +98,7 @@ func (s *scanner) result() bool {
 	case '<', '[':
 		s.ended = s.word(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
 	case 'O':
-		s.ended = s.first && s.in.Has(s.i, "Observation:")
+		s.ended = s.first && s.in.Has(s.i, "Observation:") && s.lineStart(s.i)
 	}
 	return false
 }
