@@ -155,7 +155,7 @@ func (t Tool) Description() string {
 }
 
 // A Chunk is one piece of a model's answer. Exactly one of its fields is set, except that Finish
-// may come with Usage.
+// may come with Usage, and Garbled with Asked.
 type Chunk struct {
 	// Text is more of the visible answer. It is never taken back.
 	Text string
@@ -172,6 +172,9 @@ type Chunk struct {
 	// Garbled says that the model tried to call a tool and could not be understood. It comes at most once, after
 	// all text, and never in an answer that also has calls.
 	Garbled Garbled
+
+	// Asked comes with Garbled where that is UnknownTool: the name that the model called, which may be anything.
+	Asked string
 
 	// Opaque is what must go back to the engine with this answer, see Message. It comes at most once, after all else
 	// but Usage and Finish.

@@ -20,6 +20,7 @@ type reply struct {
 	calls   []model.Call
 	writing preview // the call that is being written; only for the eye
 	garbled model.Garbled
+	asked   string // the name of a tool that there is not
 	opaque  string // what goes back to the engine with it
 	finish  model.Finish
 	usage   model.Usage
@@ -133,7 +134,7 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 			}
 			rep.calls = append(rep.calls, *chunk.Call)
 		case chunk.Garbled != "":
-			rep.garbled = chunk.Garbled
+			rep.garbled, rep.asked = chunk.Garbled, chunk.Asked
 		case chunk.Opaque != "":
 			rep.opaque = chunk.Opaque
 		}
@@ -253,7 +254,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			if said == "" {
 				said = "(a tool call that could not be read)"
 			}
-			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names()))
+			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.asked, rep.finish == model.Length, r.names()))
 		}
 		if text != "" {
 			text += "\n\n"

@@ -26,6 +26,7 @@ type Reading struct {
 	Visible string       // what a person may see
 	Thought string       // the model's reasoning
 	Error   model.Garbled
+	Asked   string // with UnknownTool, the name that was called
 
 	// Orphan reports that the closing tag of a thought came without its opening one: all
 	// that stood before it was thought, though a stream may have shown it.

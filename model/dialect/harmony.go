@@ -110,8 +110,8 @@ var harmonyEnds = []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|
 func (s *scanner) addressed(to string, i int) (result, bool) {
 	closers := harmonyEnds
 	w := written{name: to, given: true}
+	s.announce(to, i)
 	next := s.gap(i)
-	s.announce(to, next)
 	if c := s.in.At(next); c == '{' || c == '[' || c == '"' {
 		if found, ok := s.value(next, s.region(closers, fence{})); ok {
 			w.args, w.cut = found.Value, cut(found, found.Value)

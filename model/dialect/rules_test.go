@@ -172,3 +172,22 @@ func TestOptions(t *testing.T) {
 		t.Error("Trim")
 	}
 }
+
+// TestAsked asks that the name that no tool has comes through, and only with the error that it explains.
+func TestAsked(t *testing.T) {
+	c := everything(t, loadCorpus(t))
+	fly := "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>"
+	for text, want := range map[string]string{
+		fly:                                     "fly",
+		fly + "\n<tool_call>sail()</tool_call>": "fly",
+		"[TOOL_CALLS]fly_away[ARGS]{}":          "fly_away",
+		"```tool\nnothing\n```\n" + fly:         "",
+		fly + "<tool_call>{\"name\": \"time_now\"}</tool_call>": "",
+		fly + "</think>No.":                      "",
+		"{\"name\": \"fly\", \"arguments\": {}}": "",
+	} {
+		if r := Read(c, text); r.Asked != want {
+			t.Errorf("%q: asked for %q, want %q", text, r.Asked, want)
+		}
+	}
+}

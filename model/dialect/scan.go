@@ -23,6 +23,7 @@ type scanner struct {
 
 	calls []model.Call
 	err   model.Garbled
+	wrong string // the name that no tool has
 	ended bool // by an invented result: no call counts any more
 
 	shown   answer
@@ -73,7 +74,7 @@ func (s *scanner) reading() Reading {
 		Orphan:  s.orphan,
 	}
 	if len(s.calls) == 0 {
-		r.Error = s.err
+		r.Error, r.Asked = s.err, s.wrong
 	}
 	return r
 }
@@ -296,7 +297,7 @@ func (s *scanner) take(r result) {
 	}
 	s.mind.draft(s.in, s.i, r.end)
 	if r.bad {
-		s.fail(model.Unreadable)
+		s.fail(model.Unreadable, "")
 	}
 	for _, w := range r.calls {
 		s.accept(w)
@@ -309,22 +310,22 @@ func (s *scanner) accept(w written) {
 	t, ok := s.lookup(w.name)
 	switch {
 	case !ok:
-		s.fail(model.UnknownTool)
+		s.fail(model.UnknownTool, w.name)
 	case !s.ended && len(s.calls) < s.limit:
 		s.calls = append(s.calls, t.call(w))
 	}
 }
 
-func (s *scanner) fail(why model.Garbled) {
+func (s *scanner) fail(why model.Garbled, name string) {
 	if s.err == "" && len(s.calls) == 0 {
-		s.err = why
+		s.err, s.wrong = why, name
 	}
 }
 
 // reset forgets all that came before an orphan closer.
 func (s *scanner) reset() {
 	s.orphan = true
-	s.calls, s.err, s.ended = nil, "", false
+	s.calls, s.err, s.wrong, s.ended = nil, "", "", false
 	s.fence = fence{}
 	s.shown.reset()
 }
