@@ -58,6 +58,9 @@ type Found struct {
 // Whole reports that the value closed by itself.
 func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 
+// mostValues bounds the values in a value: no model has written as many, and each takes many times the memory of its text.
+const mostValues = 1 << 19
+
 // Read reads the value at offset at, after blanks. It is strict JSON or close to it: other
 // quotation marks, Python's words, bare keys and words, commas and brackets that are missing
 // or too many, comments, raw line ends, unescaped quotes inside strings.
@@ -67,7 +70,7 @@ func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 // the longer reading only when that one is whole.
 //
 // The time is linear in the bytes it looks at. A value that is nested deeper than a
-// hundred levels is none.
+// hundred levels, or that holds more than half a million others, is none.
 func Read(in *Input, at int, region Region) (Found, bool) {
 	r := in.idle
 	if in.idle = nil; r == nil {
@@ -92,7 +95,7 @@ func (r *reader) reset(in *Input, at int, region Region) {
 	same := r.in == in && r.region.First == region.First && slices.Equal(r.region.Quotes, region.Quotes)
 	r.in, r.i, r.region = in, at, region
 	r.frames, r.curly, r.square = r.frames[:0], 0, 0
-	r.seen, r.cut, r.left, r.atEnd = 0, false, 0, false
+	r.values, r.seen, r.cut, r.left, r.atEnd = 0, 0, false, 0, false
 	r.narrow.is = false
 	if same {
 		return
@@ -144,10 +147,11 @@ type reader struct {
 	curly  int      // how many of them are objects
 	square int      // and how many lists
 
-	seen  int // the furthest look ahead
-	cut   bool
-	left  int
-	atEnd bool
+	values int // so far
+	seen   int // the furthest look ahead
+	cut    bool
+	left   int
+	atEnd  bool
 
 	narrow narrow
 }
@@ -221,6 +225,9 @@ func (r *reader) block() {
 
 // value reads the value at r.i.
 func (r *reader) value() (any, bool) {
+	if r.values++; r.values > mostValues {
+		return nil, false
+	}
 	switch c := r.in.At(r.i); {
 	case c == '{':
 		return r.object()

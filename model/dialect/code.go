@@ -33,7 +33,7 @@ func (s *scanner) code() bool {
 	if s.fresh && s.indent <= 3 {
 		if s.fence.n > 0 && s.fence.mark == mark {
 			if end := s.closes(s.i, s.fence); end > 0 {
-				s.mind.draft(s.in, s.i, end)
+				s.mind.draft(s.i, end)
 				s.drop(end)
 				s.fence = fence{}
 				return true

@@ -63,7 +63,7 @@ func entity(text string, end int) (string, bool) {
 // escaped reads a call whose markup came through HTML escaped: the rest of the output is decoded
 // once, and the scan goes on in that.
 func escaped(s *scanner, i int) (result, bool) {
-	if !s.first || !s.affordable(i) {
+	if !s.first || s.decoded || !s.affordable(i) {
 		return result{}, false
 	}
 	next := i
@@ -80,16 +80,15 @@ func escaped(s *scanner, i int) (result, bool) {
 	for s.in.At(next) != args.End {
 		next = max(next+1, s.in.Known())
 	}
-	written := s.in
-	s.in = args.Whole(unescape(s.in.Slice(i, s.in.Known())))
-	finders := s.finders
-	s.finders = make(map[string]*finder)
-	r, ok := s.marked(0)
+	written, finders := s.in, s.finders
+	s.in = args.Whole(s.in.Slice(0, i) + unescape(s.in.Slice(i, s.in.Known())))
+	s.finders, s.runs = make(map[string]*finder), runs{}
+	r, ok := s.marked(i)
 	if !ok || r.bad {
 		s.spent += s.in.Known()
-		s.in, s.finders = written, finders
+		s.in, s.finders, s.runs = written, finders, runs{}
 		return result{}, false
 	}
-	s.i, s.spent, s.runs = 0, 0, runs{}
+	s.decoded = true
 	return r, true
 }

@@ -68,8 +68,8 @@ func (s *scanner) wrapper() bool {
 	if s.shown.wrapper != "" {
 		closer := "</" + s.shown.wrapper + ">"
 		if s.in.Has(s.i, closer) {
-			s.mind.draft(s.in, s.i, s.i+len(closer))
-			s.shown.hold(s.in, s.i, s.i+len(closer))
+			s.mind.draft(s.i, s.i+len(closer))
+			s.shown.hold(s.i, s.i+len(closer))
 			s.drop(s.i + len(closer))
 			return true
 		}
@@ -80,7 +80,7 @@ func (s *scanner) wrapper() bool {
 	}
 	for _, name := range []string{"answer", "response"} {
 		if opener := "<" + name + ">"; s.in.Has(s.i, opener) {
-			s.mind.draft(s.in, s.i, s.i+len(opener))
+			s.mind.draft(s.i, s.i+len(opener))
 			s.shown.wrapper = name
 			s.drop(s.i + len(opener))
 			return true

@@ -82,41 +82,39 @@ func (f *flow) take() string {
 	return text
 }
 
-// span is a stretch of an input. What is kept of an output is kept as spans: it is there already.
-type span struct {
-	in       *args.Input
-	from, to int
-}
+// span is a stretch of the input. What is kept of an output is kept as spans: it is there already. They are small, for a text
+// that is made to waste memory has one for every few bytes; no output is as long as four gigabytes.
+type span struct{ from, to uint32 }
 
-func (p span) bytes() []byte { return p.in.Bytes()[p.from:p.to] }
+func (p span) bytes(in *args.Input) []byte { return in.Bytes()[p.from:p.to] }
 
 // spans is text in pieces.
 type spans []span
 
 // add adds a piece, to the last one if it goes on where that ends.
-func (t *spans) add(in *args.Input, from, to int) {
+func (t *spans) add(from, to int) {
 	if from >= to {
 		return
 	}
-	if n := len(*t); n > 0 && (*t)[n-1].to == from && (*t)[n-1].in == in {
-		(*t)[n-1].to = to
+	if n := len(*t); n > 0 && (*t)[n-1].to == uint32(from) {
+		(*t)[n-1].to = uint32(to)
 		return
 	}
-	*t = append(*t, span{in, from, to})
+	*t = append(*t, span{uint32(from), uint32(to)})
 }
 
 // text puts the pieces together, without the blanks at both ends.
-func (t spans) text() string {
+func (t spans) text(in *args.Input) string {
 	if len(t) == 1 {
-		return string(args.Trim(t[0].bytes()))
+		return string(args.Trim(t[0].bytes(in)))
 	}
 	n := 0
 	for _, p := range t {
-		n += p.to - p.from
+		n += int(p.to - p.from)
 	}
 	b := make([]byte, 0, n)
 	for _, p := range t {
-		b = append(b, p.bytes()...)
+		b = append(b, p.bytes(in)...)
 	}
 	return string(args.Trim(b))
 }
@@ -136,29 +134,30 @@ type answer struct {
 func (a *answer) add(in *args.Input, from, to int, blank bool) {
 	if len(a.held) > 0 {
 		if blank {
-			a.held.add(in, from, to)
+			a.held.add(from, to)
 			return
 		}
 		for _, p := range a.held {
-			a.show(p)
+			a.show(in, int(p.from), int(p.to))
 		}
 		a.held = nil
 	}
-	a.show(span{in, from, to})
+	a.show(in, from, to)
 }
 
-func (a *answer) show(p span) {
-	a.text.add(p.in, p.from, p.to)
+func (a *answer) show(in *args.Input, from, to int) {
+	a.text.add(from, to)
+	piece := in.Bytes()[from:to]
 	if !a.some {
-		a.some = len(args.TrimLeft(p.bytes())) > 0
+		a.some = len(args.TrimLeft(piece)) > 0
 	}
 	if a.live {
-		a.flow.add(p.bytes())
+		a.flow.add(piece)
 	}
 }
 
 // hold keeps a closing tag back until it is known whether it ends the text.
-func (a *answer) hold(in *args.Input, from, to int) { a.held.add(in, from, to) }
+func (a *answer) hold(from, to int) { a.held.add(from, to) }
 
 func (a *answer) reset() {
 	a.text, a.some, a.held, a.wrapper = nil, false, nil, ""
@@ -180,7 +179,7 @@ type mind struct {
 
 // part is a stretch of output between two boundaries of thoughts.
 type part struct {
-	end  int // of its spans among all
+	end  uint32 // of its spans among all
 	kind kind
 }
 
@@ -194,11 +193,11 @@ const (
 )
 
 // draft remembers text outside of thoughts as it was written.
-func (m *mind) draft(in *args.Input, from, to int) {
+func (m *mind) draft(from, to int) {
 	if len(m.all) > m.begin() {
-		m.all.add(in, from, to)
+		m.all.add(from, to)
 	} else if from < to { // a part of its own
-		m.all = append(m.all, span{in, from, to})
+		m.all = append(m.all, span{uint32(from), uint32(to)})
 	}
 }
 
@@ -207,7 +206,7 @@ func (m *mind) begin() int {
 	if len(m.parts) == 0 {
 		return 0
 	}
-	return m.parts[len(m.parts)-1].end
+	return int(m.parts[len(m.parts)-1].end)
 }
 
 // enter begins a thought.
@@ -218,7 +217,7 @@ func (m *mind) enter() {
 
 // think adds to the thought that is being read.
 func (m *mind) think(in *args.Input, from, to int, k kind) {
-	m.draft(in, from, to)
+	m.draft(from, to)
 	if m.live && k == thought {
 		m.flow.add(in.Bytes()[from:to])
 	}
@@ -233,7 +232,7 @@ func (m *mind) leave(k kind) {
 // close ends a part.
 func (m *mind) close(k kind) {
 	if len(m.all) > m.begin() {
-		m.parts = append(m.parts, part{len(m.all), k})
+		m.parts = append(m.parts, part{uint32(len(m.all)), k})
 	}
 	if k != outside {
 		m.flow.end()
@@ -242,10 +241,10 @@ func (m *mind) close(k kind) {
 
 // claim makes thoughts of all that came before. Told says that it must not go out as a
 // thought, since it went out as text.
-func (m *mind) claim(told bool) {
+func (m *mind) claim(in *args.Input, told bool) {
 	if m.live && !told {
 		for _, p := range m.all[m.begin():] {
-			m.flow.add(p.bytes())
+			m.flow.add(p.bytes(in))
 		}
 		m.flow.end()
 	}
@@ -256,16 +255,16 @@ func (m *mind) claim(told bool) {
 	m.seen = true
 }
 
-func (m *mind) whole() string {
+func (m *mind) whole(in *args.Input) string {
 	if m.inside {
 		m.close(thought)
 	}
 	var b strings.Builder
-	from := 0
+	from := uint32(0)
 	for _, p := range m.parts {
 		text := ""
 		if p.kind == thought {
-			text = m.all[from:p.end].text()
+			text = m.all[from:p.end].text(in)
 		}
 		from = p.end
 		if text == "" {

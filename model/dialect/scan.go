@@ -24,7 +24,7 @@ type scanner struct {
 	calls []model.Call
 	err   model.Garbled
 	wrong string // the name that no tool has
-	ended bool // by an invented result: no call counts any more
+	ended bool   // by an invented result: no call counts any more
 
 	shown   answer
 	writing writing
@@ -39,7 +39,8 @@ type scanner struct {
 	within   []string                   // and its closers
 	finders  map[string]*finder
 	runs     runs
-	spent    int // bytes that were looked at in vain
+	spent    int  // bytes that were looked at in vain
+	decoded  bool // the rest of the output was escaped
 }
 
 func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
@@ -69,8 +70,8 @@ func (s *scanner) run() {
 func (s *scanner) reading() Reading {
 	r := Reading{
 		Calls:   s.calls,
-		Visible: s.shown.text.text(),
-		Thought: s.mind.whole(),
+		Visible: s.shown.text.text(s.in),
+		Thought: s.mind.whole(s.in),
 		Orphan:  s.orphan,
 	}
 	if len(s.calls) == 0 {
@@ -199,7 +200,7 @@ var markers = [last][]string{
 
 // text lets the text up to j stand as an ordinary answer.
 func (s *scanner) text(j int) {
-	s.mind.draft(s.in, s.i, j)
+	s.mind.draft(s.i, j)
 	if s.open() {
 		s.shown.add(s.in, s.i, j, len(s.shown.held) > 0 && s.blank(s.i, j))
 	}
@@ -295,7 +296,7 @@ func (s *scanner) take(r result) {
 	if r.end > s.in.Known() {
 		r.end = s.in.Known()
 	}
-	s.mind.draft(s.in, s.i, r.end)
+	s.mind.draft(s.i, r.end)
 	if r.bad {
 		s.fail(model.Unreadable, "")
 	}

@@ -138,7 +138,7 @@ func (s *scanner) thought() bool {
 
 // orphaned deals with a closer, up to end, that has no opener: all before it was thought.
 func (s *scanner) orphaned(end int) {
-	s.mind.claim(s.shown.flow.begun)
+	s.mind.claim(s.in, s.shown.flow.begun)
 	s.reset()
 	s.drop(end)
 	s.first = true
