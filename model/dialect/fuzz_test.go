@@ -108,7 +108,10 @@ func agreeIn(t *testing.T, catalog *Catalog, text string, want Reading, how stri
 	if got.Asked != want.Asked || got.Orphan != want.Orphan {
 		t.Fatalf("%s: asked for %q, orphan %v, want %q, %v", how, got.Asked, got.Orphan, want.Asked, want.Orphan)
 	}
-	if want.Orphan {
+	if want.Orphan { // what went out before it cannot be taken back; what comes behind it is all there
+		if !strings.HasSuffix(args.Trim(released), want.Visible) {
+			t.Fatalf("%s: released %q, which does not end in %q", how, released, want.Visible)
+		}
 		return
 	}
 	if args.Trim(released) != want.Visible {
