@@ -44,6 +44,18 @@ func (in *Input) pull(i int) int {
 	return End
 }
 
+// Offer adds a piece to a growing text if taken says so of all that is there then. Otherwise nothing has happened. Whoever reads
+// the text must be waiting for its next byte.
+func (in *Input) Offer(piece []byte, taken func(all []byte) bool) bool {
+	n := len(in.buf)
+	in.buf = append(in.buf, piece...)
+	if !taken(in.buf) {
+		in.buf = in.buf[:n]
+		return false
+	}
+	return true
+}
+
 // Known returns the number of bytes that have arrived.
 func (in *Input) Known() int { return len(in.buf) }
 

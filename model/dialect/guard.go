@@ -57,8 +57,10 @@ func (g *Guard) Write(piece []byte) Delta {
 	if g.closed || len(piece) == 0 {
 		return Delta{}
 	}
-	g.piece = piece
-	g.next()
+	if s := g.scanner; s.waits == nil || !s.in.Offer(piece, s.waits) {
+		g.piece = piece
+		g.next()
+	}
 	return g.delta()
 }
 

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
@@ -15,7 +16,11 @@ type scanner struct {
 	table   *table
 	plain   bool // there are no tools
 
-	i      int
+	i int
+	// waits, where the scan is between two things of which the next may be mere text, passes over the text if all that is known
+	// is that. It spares a guard waking the scan for each word.
+	waits func(known []byte) bool
+
 	first  bool // nothing but blanks stands before i on its line
 	fresh  bool // or nothing but blanks since a thought, a framing token or another call
 	indent int  // spaces since then
@@ -62,7 +67,14 @@ func (s *scanner) run() {
 	if s.mind.inside {
 		s.ponder(plainThought)
 	}
-	for s.in.At(s.i) != args.End {
+	pass := s.passText
+	for {
+		s.waits = pass
+		c := s.in.At(s.i)
+		s.waits = nil
+		if c == args.End {
+			return
+		}
 		s.step()
 	}
 }
@@ -84,10 +96,7 @@ func (s *scanner) reading() Reading {
 func (s *scanner) step() {
 	s.writing.end(s.i)
 	known := s.in.Bytes()
-	j := s.i
-	for j < len(known) && (special[known[j]] == nothing || !s.begins(known, j)) {
-		j++
-	}
+	j := s.ordinary(known)
 	if j > s.i {
 		s.text(j)
 		return
@@ -101,6 +110,26 @@ func (s *scanner) step() {
 	default:
 		s.text(s.i + 1)
 	}
+}
+
+// ordinary returns how far what is known is ordinary text.
+func (s *scanner) ordinary(known []byte) int {
+	j := s.i
+	for j < len(known) && (special[known[j]] == nothing || !s.begins(known, j)) {
+		j++
+	}
+	return j
+}
+
+// passText is step for a piece that is nothing but ordinary text. It reports whether that is so. At its end no character may be
+// in the midst: what that is might have to be waited for.
+func (s *scanner) passText(known []byte) bool {
+	if known[len(known)-1] >= utf8.RuneSelf || s.ordinary(known) < len(known) {
+		return false
+	}
+	s.writing.end(s.i)
+	s.text(len(known))
+	return true
 }
 
 // tagLike reports whether the angle bracket at i may begin a tag or a token. In most texts

@@ -151,24 +151,26 @@ func (s *scanner) ponder(t tone) {
 	if s.ended {
 		k = idle
 	}
-	depth := 1
-	first := true // nothing but blanks stands before i on its line
-	empty := true // nor in the whole thought
-	for s.in.At(s.i) != args.End {
-		j, known := s.i, s.in.Bytes()
-		for j < len(known) && known[j] != '<' && known[j] != '[' && known[j] != 0xE2 {
-			switch known[j] {
-			case '\n':
-				first = true
-			case ' ', '\t', '\r':
-			default:
-				first, empty = false, false
+	m := musing{k: k, first: true, empty: true}
+	pass := func(known []byte) bool {
+		for _, c := range known[s.i:] {
+			if c == '<' || c == '[' || c == 0xE2 {
+				return false
 			}
-			j++
 		}
-		if j > s.i {
-			s.mind.think(s.in, s.i, j, k)
-			s.i = j
+		s.muse(&m, known)
+		return true
+	}
+	depth := 1
+	for {
+		s.waits = pass
+		c := s.in.At(s.i)
+		s.waits = nil
+		if c == args.End {
+			break
+		}
+		at := s.i
+		if s.muse(&m, s.in.Bytes()); s.i > at {
 			continue
 		}
 		if end, ok := s.closer(s.i); ok {
@@ -188,16 +190,42 @@ func (s *scanner) ponder(t tone) {
 			}
 		}
 		if end, _, ok := s.opener(s.i); ok {
-			if first && !empty {
+			if m.first && !m.empty {
 				depth++
 			}
 			s.i = end
 			continue
 		}
-		first, empty = false, false
+		m.first, m.empty = false, false
 		s.mind.think(s.in, s.i, s.i+1, k)
 		s.i++
 	}
 	s.mind.leave(k)
 	s.drop(s.i)
+}
+
+// musing is what is known about a thought that is being read.
+type musing struct {
+	k     kind
+	first bool // nothing but blanks stands before i on its line
+	empty bool // nor in the whole thought
+}
+
+// muse passes over the text of a thought as far as it is known and nothing else can begin in it.
+func (s *scanner) muse(m *musing, known []byte) {
+	j := s.i
+	for j < len(known) && known[j] != '<' && known[j] != '[' && known[j] != 0xE2 {
+		j++
+	}
+	for _, c := range known[s.i:j] {
+		switch c {
+		case '\n':
+			m.first = true
+		case ' ', '\t', '\r':
+		default:
+			m.first, m.empty = false, false
+		}
+	}
+	s.mind.think(s.in, s.i, j, m.k)
+	s.i = j
 }
