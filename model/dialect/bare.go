@@ -16,7 +16,7 @@ func (s *scanner) sure(calls []written) bool {
 }
 
 // closers are the closing markers of all families. Models that lost the opening one leave them.
-var closers = newLexicon([]string{
+var closers = args.NewLexicon([]string{
 	"</tool_call>", "</seed:tool_call>", "</minimax:tool_call>", "</longcat_tool_call>", "</tool_calls>",
 	"</function_calls>", "</TOOLCALL>", "</function_call>", "</function>", "</invoke>", "[/TOOL_CALLS]",
 	"<|tool_call_end|>", "<｜tool▁call▁end｜>", "<|END_ACTION|>", "<|tools_suffix|>", "<|action_end|>",
@@ -24,13 +24,13 @@ var closers = newLexicon([]string{
 })
 
 // boundaries are the words that end what no bracket closed.
-var boundaries = newLexicon(closers.words, ends.words, openers.words)
+var boundaries = args.NewLexicon(closers.Words, ends.Words, openers.Words)
 
 // anything reports whether a marker of any kind stands at i: it ends what no bracket closed.
 func (s *scanner) anything(i int) bool {
 	switch s.in.At(i) {
 	case '<':
-		if s.word(i, boundaries) > 0 {
+		if s.in.Word(i, boundaries) > 0 {
 			return true
 		}
 	case '[':
@@ -81,7 +81,7 @@ func bareValue(s *scanner, i int) (result, bool) {
 		s.spent += f.Seen - i
 		return result{}, false
 	}
-	return result{calls: r.calls, end: s.swallow(s.between(f.End), closers.words)}, true
+	return result{calls: r.calls, end: s.swallow(s.between(f.End), closers.Words)}, true
 }
 
 // bareList reads a list of calls in Python's syntax.

@@ -49,7 +49,7 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
-			if s.closing(i, closers) > 0 || s.word(i, turnsAndCalls) > 0 {
+			if s.closing(i, closers) > 0 || s.in.Word(i, turnsAndCalls) > 0 {
 				return true
 			}
 			_, thought := s.closer(i)
@@ -185,7 +185,7 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 
 // alone reports whether a body ends at i.
 func (s *scanner) alone(i int, closers []string) bool {
-	return s.in.At(i) == args.End || s.closing(i, closers) > 0 || s.closing(i, strays) > 0 || s.word(i, ends) > 0
+	return s.in.At(i) == args.End || s.closing(i, closers) > 0 || s.closing(i, strays) > 0 || s.in.Word(i, ends) > 0
 }
 
 // strays are closing tags that models leave where nothing was opened.

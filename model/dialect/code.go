@@ -207,36 +207,8 @@ func (s *scanner) listing(f fence) {
 // runs remembers, for one line, where the last run of backticks of each length begins.
 type runs struct {
 	known    bool
-	from, to int // the part of the text that it is about
-	last     lengths
-}
-
-// lengths remembers a place for each length of a run.
-type lengths struct {
-	short [8]int // shifted by one; most runs are short
-	long  map[int]int
-}
-
-// at returns the place for length n, or -1.
-func (l *lengths) at(n int) int {
-	if n < len(l.short) {
-		return l.short[n] - 1
-	}
-	if i, ok := l.long[n]; ok {
-		return i
-	}
-	return -1
-}
-
-func (l *lengths) set(n, i int) {
-	if n < len(l.short) {
-		l.short[n] = i + 1
-		return
-	}
-	if l.long == nil {
-		l.long = make(map[int]int)
-	}
-	l.long[n] = i
+	from, to int         // the part of the text that it is about
+	last     map[int]int // nil if there are none
 }
 
 // inline deals with a run of backticks: up to a run of the same length on its line all is text.
@@ -244,12 +216,12 @@ func (s *scanner) inline() {
 	n := s.runLength(s.i, '`')
 	start := s.i + n
 	if s.runs.known && s.runs.from <= start && start <= s.runs.to {
-		if s.runs.last.at(n) < start {
+		if last, ok := s.runs.last[n]; !ok || last < start {
 			s.text(start)
 			return
 		}
 	}
-	var seen lengths
+	var seen map[int]int
 	s.text(start)
 	held := false // there is something that would be more than text if this were no code
 	for k := start; ; {
@@ -270,7 +242,10 @@ func (s *scanner) inline() {
 				s.text(k + m)
 				return
 			}
-			seen.set(m, k)
+			if seen == nil {
+				seen = make(map[int]int)
+			}
+			seen[m] = k
 			k += m
 		case '\n', args.End:
 			s.runs = runs{true, start, k, seen}

@@ -1,8 +1,10 @@
 package dialect
 
+import "github.com/jackline-ai/jackline/args"
+
 // framing are the tokens between which engines put a model's turns. They say nothing, and are
 // taken out of visible text.
-var framing = newLexicon([]string{
+var framing = args.NewLexicon([]string{
 	"<|im_start|>assistant", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end_of_text|>",
 	"<|end|>", "<|return|>", "<|call|>", "</s>", "<eos>", "<seed:eos>", "<end_of_turn>", "<|role_end|>",
 	"<｜end▁of▁sentence｜>", "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>",
@@ -11,14 +13,14 @@ var framing = newLexicon([]string{
 })
 
 // ends are those of them that end a turn, and with it whatever a model left open.
-var ends = newLexicon([]string{
+var ends = args.NewLexicon([]string{
 	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end_of_text|>", "<|end|>", "<|return|>",
 	"<|call|>", "</s>", "<eos>", "<seed:eos>", "<end_of_turn>", "<|role_end|>", "<｜end▁of▁sentence｜>",
 })
 
 // invented begin what only the other side may say. When a model writes them after a call, it has
 // made up the result.
-var invented = newLexicon([]string{
+var invented = args.NewLexicon([]string{
 	"[tool result:", "<tool_response>", "<tool_result>", "<function_results>", "<function_result>",
 	"<|tool_response>", "<|tool_response_start|>", "<start_function_response>", "[TOOL_RESULTS]",
 	"<|START_TOOL_RESULT|>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system",
@@ -40,7 +42,7 @@ func (s *scanner) oneOf(i int, words []string) int {
 func (s *scanner) framing() bool {
 	switch s.in.At(s.i) {
 	case '<':
-		if end := s.word(s.i, framing); end > 0 {
+		if end := s.in.Word(s.i, framing); end > 0 {
 			s.drop(end)
 			return true
 		}
@@ -96,7 +98,7 @@ func (s *scanner) result() bool {
 	}
 	switch s.in.At(s.i) {
 	case '<', '[':
-		s.ended = s.word(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
+		s.ended = s.in.Word(s.i, invented) > 0 || s.token(s.i, "tool_outputs_begin") > 0 || s.token(s.i, "tool_output_begin") > 0
 	case 'O':
 		s.ended = s.first && s.in.Has(s.i, "Observation:") && s.lineStart(s.i)
 	}

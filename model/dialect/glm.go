@@ -66,7 +66,7 @@ func (s *scanner) glmValue(i int) rawValue {
 	}
 	const closer = "</arg_value>"
 	at, end, ok := s.find(closer, '<', start, func(i int) int { return s.oneOf(i, []string{closer}) })
-	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return max(s.oneOf(i, glmEnds), s.word(i, ends)) })
+	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return max(s.oneOf(i, glmEnds), s.in.Word(i, ends)) })
 	switch {
 	case ok && (!stopped || at < stop || s.in.Has(stop, "</tool_call>") && !s.lineStart(stop)):
 		return rawValue{text: s.in.Slice(start, at), closed: true, end: s.skipAll(end, closer)}

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
 )
@@ -21,28 +20,14 @@ type flow struct {
 func (f *flow) add(piece []byte) {
 	if len(f.rest) > 0 {
 		f.rest = append(f.rest, piece...)
-		n := characters(f.rest)
+		n := args.Characters(f.rest)
 		f.pass(f.rest[:n])
 		f.rest = append(f.rest[:0], f.rest[n:]...)
 		return
 	}
-	n := characters(piece)
+	n := args.Characters(piece)
 	f.pass(piece[:n])
 	f.rest = append(f.rest, piece[n:]...)
-}
-
-// characters is the length of text without a character at its end that is not whole.
-func characters(text []byte) int {
-	n := len(text)
-	for back := 1; back <= utf8.UTFMax && back <= n; back++ {
-		if utf8.RuneStart(text[n-back]) {
-			if !utf8.FullRune(text[n-back:]) {
-				n -= back
-			}
-			break
-		}
-	}
-	return n
 }
 
 func (f *flow) pass(text []byte) {
@@ -82,48 +67,11 @@ func (f *flow) take() string {
 	return text
 }
 
-// span is a stretch of the input. What is kept of an output is kept as spans: it is there already. They are small, for a text
-// that is made to waste memory has one for every few bytes; no output is as long as four gigabytes.
-type span struct{ from, to uint32 }
-
-func (p span) bytes(in *args.Input) []byte { return in.Bytes()[p.from:p.to] }
-
-// spans is text in pieces.
-type spans []span
-
-// add adds a piece, to the last one if it goes on where that ends.
-func (t *spans) add(from, to int) {
-	if from >= to {
-		return
-	}
-	if n := len(*t); n > 0 && (*t)[n-1].to == uint32(from) {
-		(*t)[n-1].to = uint32(to)
-		return
-	}
-	*t = append(*t, span{uint32(from), uint32(to)})
-}
-
-// text puts the pieces together, without the blanks at both ends.
-func (t spans) text(in *args.Input) string {
-	if len(t) == 1 {
-		return string(args.Trim(t[0].bytes(in)))
-	}
-	n := 0
-	for _, p := range t {
-		n += int(p.to - p.from)
-	}
-	b := make([]byte, 0, n)
-	for _, p := range t {
-		b = append(b, p.bytes(in)...)
-	}
-	return string(args.Trim(b))
-}
-
 // answer is the visible text.
 type answer struct {
-	text spans
-	some bool  // there is more in it than blanks
-	held spans // the closing tag of a wrapper, and blanks after it
+	text args.Spans
+	some bool       // there is more in it than blanks
+	held args.Spans // the closing tag of a wrapper, and blanks after it
 	flow flow
 	live bool
 
@@ -134,11 +82,11 @@ type answer struct {
 func (a *answer) add(in *args.Input, from, to int, blank bool) {
 	if len(a.held) > 0 {
 		if blank {
-			a.held.add(from, to)
+			a.held.Add(from, to)
 			return
 		}
 		for _, p := range a.held {
-			a.show(in, int(p.from), int(p.to))
+			a.show(in, int(p.From), int(p.To))
 		}
 		a.held = nil
 	}
@@ -146,7 +94,7 @@ func (a *answer) add(in *args.Input, from, to int, blank bool) {
 }
 
 func (a *answer) show(in *args.Input, from, to int) {
-	a.text.add(from, to)
+	a.text.Add(from, to)
 	piece := in.Bytes()[from:to]
 	if !a.some {
 		a.some = len(args.TrimLeft(piece)) > 0
@@ -157,7 +105,7 @@ func (a *answer) show(in *args.Input, from, to int) {
 }
 
 // hold keeps a closing tag back until it is known whether it ends the text.
-func (a *answer) hold(from, to int) { a.held.add(from, to) }
+func (a *answer) hold(from, to int) { a.held.Add(from, to) }
 
 func (a *answer) reset() {
 	a.text, a.some, a.held, a.wrapper = nil, false, nil, ""
@@ -167,7 +115,7 @@ func (a *answer) reset() {
 // mind collects thoughts, and everything else as well: until the end any text may
 // turn out to have been one.
 type mind struct {
-	all    spans
+	all    args.Spans
 	parts  []part
 	inside bool // in a thought
 	seen   bool // there was a thought, though it may have been empty
@@ -195,9 +143,9 @@ const (
 // draft remembers text outside of thoughts as it was written.
 func (m *mind) draft(from, to int) {
 	if len(m.all) > m.begin() {
-		m.all.add(from, to)
+		m.all.Add(from, to)
 	} else if from < to { // a part of its own
-		m.all = append(m.all, span{uint32(from), uint32(to)})
+		m.all = append(m.all, args.Span{From: uint32(from), To: uint32(to)})
 	}
 }
 
@@ -244,7 +192,7 @@ func (m *mind) close(k kind) {
 func (m *mind) claim(in *args.Input, told bool) {
 	if m.live && !told {
 		for _, p := range m.all[m.begin():] {
-			m.flow.add(p.bytes(in))
+			m.flow.add(p.Bytes(in))
 		}
 		m.flow.end()
 	}
@@ -264,7 +212,7 @@ func (m *mind) whole(in *args.Input) string {
 	for _, p := range m.parts {
 		text := ""
 		if p.kind == thought {
-			text = m.all[from:p.end].text(in)
+			text = m.all[from:p.end].Text(in)
 		}
 		from = p.end
 		if text == "" {

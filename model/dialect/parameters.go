@@ -136,7 +136,7 @@ func (s *scanner) boundary(i int, schema *args.Schema) int {
 	if end := s.closeTag(i, "function", "invoke", "tool_call", "function_calls", "tool_calls"); end > 0 {
 		return end
 	}
-	if end := s.word(i, ends); end > 0 {
+	if end := s.in.Word(i, ends); end > 0 {
 		return end
 	}
 	if t, ok := s.openTag(i, "function", "invoke"); ok && s.known(t.value) && s.lineStart(i) {
@@ -152,7 +152,7 @@ func (s *scanner) endsFunction(i, end int) bool {
 		return false
 	}
 	next := s.gap(end)
-	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.word(next, ends) > 0 {
+	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.in.Word(next, ends) > 0 {
 		return true
 	}
 	t, ok := s.openTag(next, "function", "invoke")
@@ -182,7 +182,7 @@ func (v rawValue) read(schema *args.Schema, text bool) any {
 		raw = args.Trim(raw)
 	}
 	if (strings.Contains(raw, "&lt;") || strings.Contains(raw, "&gt;")) && !strings.ContainsAny(raw, "<>") {
-		raw = unescape(raw)
+		raw = args.Unescape(raw)
 	}
 	if text || schema != nil && schema.Type() == "string" {
 		return raw

@@ -82,7 +82,7 @@ func (s *scanner) run() {
 func (s *scanner) reading() Reading {
 	r := Reading{
 		Calls:   s.calls,
-		Visible: s.shown.text.text(s.in),
+		Visible: s.shown.text.Text(s.in),
 		Thought: s.mind.whole(s.in),
 		Orphan:  s.orphan,
 	}

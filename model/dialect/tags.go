@@ -230,7 +230,7 @@ func (s *scanner) endsBody(i int) bool {
 	if _, ok := s.openTag(i, "function", "invoke"); ok {
 		return true
 	}
-	return s.word(i, closers) > 0 || s.word(i, ends) > 0 ||
+	return s.in.Word(i, closers) > 0 || s.in.Word(i, ends) > 0 ||
 		s.closeTag(i, "tool_call", "tool_calls", "function_calls") > 0
 }
 

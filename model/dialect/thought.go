@@ -12,8 +12,8 @@ const (
 
 // The tokens that open and close thoughts, beside tags.
 var (
-	thoughtOpeners = newLexicon([]string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"})
-	thoughtClosers = newLexicon([]string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"})
+	thoughtOpeners = args.NewLexicon([]string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"})
+	thoughtClosers = args.NewLexicon([]string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"})
 )
 
 // opener recognises the tag that opens a thought at i.
@@ -26,7 +26,7 @@ func (s *scanner) opener(i int) (end int, t tone, ok bool) {
 		if h, ok := s.header(i); ok && h.channel == "analysis" {
 			return h.end, harmonyThought, true
 		}
-		end := s.word(i, thoughtOpeners)
+		end := s.in.Word(i, thoughtOpeners)
 		return end, plainThought, end > 0
 	case '[':
 		if s.in.Has(i, "[THINK]") {
@@ -48,7 +48,7 @@ func (s *scanner) closer(i int) (end int, ok bool) {
 			end := s.tag(i+2, false)
 			return end, end > 0
 		}
-		end := s.word(i, thoughtClosers)
+		end := s.in.Word(i, thoughtClosers)
 		return end, end > 0
 	case '[':
 		return i + len("[/THINK]"), s.in.Has(i, "[/THINK]")

@@ -35,16 +35,16 @@ var wrapped = []wrapper{
 }
 
 // openers are the markers that begin calls, for where one of them ends something else.
-var openers = func() *lexicon {
+var openers = func() *args.Lexicon {
 	words := []string{"<start_function_call>", "<|tool_call>", "<function=", "<invoke ", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|im_start|>", "<|channel|>", "<|start|>"}
 	for _, w := range wrapped {
 		words = append(words, w.open)
 	}
-	return newLexicon(words)
+	return args.NewLexicon(words)
 }()
 
 // turnsAndCalls are the words that end a value behind a marker, beside its own closer.
-var turnsAndCalls = newLexicon(ends.words, openers.words)
+var turnsAndCalls = args.NewLexicon(ends.Words, openers.Words)
 
 // wrappers reads what stands between a pair of markers.
 func wrappers(s *scanner, i int) (result, bool) {
@@ -137,7 +137,7 @@ func (s *scanner) quoted(i int, w *wrapper) (result, bool) {
 		at = s.in.Known()
 		end = at
 	}
-	text := unescape(s.in.Slice(i, at))
+	text := args.Unescape(s.in.Slice(i, at))
 	s.spent += len(text)
 	inner := &scanner{in: args.Whole(text), catalog: s.catalog, limit: s.limit, finders: make(map[string]*finder)}
 	b := inner.body(0, nil, fence{})
@@ -160,7 +160,7 @@ func functions(s *scanner, i int) (result, bool) {
 		}
 		return result{}, false
 	}
-	return result{calls: []written{w}, end: s.swallow(end, closers.words)}, true
+	return result{calls: []written{w}, end: s.swallow(end, closers.Words)}, true
 }
 
 // sentinels reads a call of MiniMax M3, which puts a sentinel in front of each tag.

@@ -76,7 +76,7 @@ func (w *writing) news(in *args.Input) model.Preview {
 	}
 	text := in.Bytes()[w.from:to]
 	if !w.over {
-		text = text[:characters(text)]
+		text = text[:args.Characters(text)]
 	}
 	w.from += len(text)
 	if !w.begun {
