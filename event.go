@@ -334,9 +334,11 @@ type (
 	ThoughtDelta struct {
 		Text string `json:"text"`
 	}
-	// ToolPreview says that a call is being written.
+	// ToolPreview says that a call is being written. Args is its arguments so far, as the model writes them, or the
+	// end of them where they are long. It is for the eye only: what is called is in ToolCall.
 	ToolPreview struct {
 		Name string `json:"name"`
+		Args string `json:"args,omitempty"`
 	}
 )
 

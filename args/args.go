@@ -51,6 +51,9 @@ func (o *Object) Set(key string, value any) {
 		o.members[i].value = value
 		return
 	}
+	if o.members == nil {
+		o.members = make([]member, 0, 4) // most have no more
+	}
 	o.members = append(o.members, member{key, value})
 	if o.index != nil {
 		o.index[key] = len(o.members) - 1
@@ -97,6 +100,14 @@ func (o *Object) only() (key string, value any, ok bool) {
 		return "", nil, false
 	}
 	return o.members[0].key, o.members[0].value, true
+}
+
+// cut leaves the first n members.
+func (o *Object) cut(n int) {
+	for _, m := range o.members[n:] {
+		delete(o.index, m.key)
+	}
+	o.members = o.members[:n]
 }
 
 // clone copies the object itself, not what is in it.

@@ -8,6 +8,7 @@ package args
 type Input struct {
 	buf  []byte
 	more func() []byte
+	idle *reader // one that has been used, for the next value
 }
 
 // End is what [Input.At] returns behind the last byte.
@@ -43,6 +44,18 @@ func (in *Input) pull(i int) int {
 	return End
 }
 
+// Offer adds a piece to a growing text if taken says so of all that is there then. Otherwise nothing has happened. Whoever reads
+// the text must be waiting for its next byte.
+func (in *Input) Offer(piece []byte, taken func(all []byte) bool) bool {
+	n := len(in.buf)
+	in.buf = append(in.buf, piece...)
+	if !taken(in.buf) {
+		in.buf = in.buf[:n]
+		return false
+	}
+	return true
+}
+
 // Known returns the number of bytes that have arrived.
 func (in *Input) Known() int { return len(in.buf) }
 
@@ -56,6 +69,9 @@ func (in *Input) Bytes() []byte { return in.buf }
 // Has reports whether word stands at offset i. It asks for no more bytes than it takes to
 // tell.
 func (in *Input) Has(i int, word string) bool {
+	if end := i + len(word); end <= len(in.buf) {
+		return string(in.buf[i:end]) == word
+	}
 	for k := 0; k < len(word); k++ {
 		if in.At(i+k) != int(word[k]) {
 			return false
@@ -111,6 +127,12 @@ func (in *Input) Blank(i int) int {
 // Skip returns the offset of the first byte at or behind i that is not blank.
 func (in *Input) Skip(i int) int {
 	for {
+		for i < len(in.buf) && (in.buf[i] == ' ' || in.buf[i] == '\n' || in.buf[i] == '\t' || in.buf[i] == '\r') {
+			i++
+		}
+		if i < len(in.buf) && in.buf[i] < 0x80 {
+			return i
+		}
 		n := in.Blank(i)
 		if n == 0 {
 			return i
@@ -132,10 +154,10 @@ func (in *Input) SkipLine(i int) int {
 }
 
 // Trim takes blanks off both ends of text.
-func Trim(text string) string { return TrimRight(TrimLeft(text)) }
+func Trim[T string | []byte](text T) T { return TrimRight(TrimLeft(text)) }
 
 // TrimLeft takes blanks off the beginning of text.
-func TrimLeft(text string) string {
+func TrimLeft[T string | []byte](text T) T {
 	for len(text) > 0 {
 		n := leading(text)
 		if n == 0 {
@@ -147,7 +169,7 @@ func TrimLeft(text string) string {
 }
 
 // TrimRight takes blanks off the end of text.
-func TrimRight(text string) string {
+func TrimRight[T string | []byte](text T) T {
 	for len(text) > 0 {
 		n := trailing(text)
 		if n == 0 {
@@ -159,22 +181,24 @@ func TrimRight(text string) string {
 }
 
 // wide are the blanks of more than one byte.
-const wide = "\u00a0\ufeff\u200b\u200c\u200d\u2060"
+var wide = [...]string{"\u00a0", "\ufeff", "\u200b", "\u200c", "\u200d", "\u2060"}
 
-func leading(text string) int {
-	switch text[0] {
-	case ' ', '\t', '\r', '\n':
+func leading[T string | []byte](text T) int {
+	switch c := text[0]; {
+	case c == ' ', c == '\t', c == '\r', c == '\n':
 		return 1
+	case c < 0x80:
+		return 0
 	}
-	for _, r := range wide {
-		if w := string(r); len(text) >= len(w) && text[:len(w)] == w {
+	for _, w := range wide {
+		if len(text) >= len(w) && string(text[:len(w)]) == w {
 			return len(w)
 		}
 	}
 	return 0
 }
 
-func trailing(text string) int {
+func trailing[T string | []byte](text T) int {
 	switch text[len(text)-1] {
 	case ' ', '\t', '\r', '\n':
 		return 1
@@ -182,8 +206,8 @@ func trailing(text string) int {
 	if text[len(text)-1] < 0x80 {
 		return 0
 	}
-	for _, r := range wide {
-		if w := string(r); len(text) >= len(w) && text[len(text)-len(w):] == w {
+	for _, w := range wide {
+		if len(text) >= len(w) && string(text[len(text)-len(w):]) == w {
 			return len(w)
 		}
 	}

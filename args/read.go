@@ -1,5 +1,7 @@
 package args
 
+import "slices"
+
 // depth is how deep values may be nested.
 const depth = 100
 
@@ -19,6 +21,10 @@ type Region struct {
 	// Known, if not nil, is told the name of every member and its text as soon as both are
 	// read, so that a call can be announced while its arguments are still being written.
 	Known func(key, text string)
+
+	// Member, if not nil, is told the name of every member and where its value begins, before that is read and, with its
+	// end instead of [End], behind it.
+	Member func(key string, from, to int)
 
 	// Items says what an outermost list may hold. A list that holds anything else is no value,
 	// which is known at once and not only at its end.
@@ -52,6 +58,9 @@ type Found struct {
 // Whole reports that the value closed by itself.
 func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 
+// mostValues bounds the values in a value: no model has written as many, and each takes many times the memory of its text.
+const mostValues = 1 << 19
+
 // Read reads the value at offset at, after blanks. It is strict JSON or close to it: other
 // quotation marks, Python's words, bare keys and words, commas and brackets that are missing
 // or too many, comments, raw line ends, unescaped quotes inside strings.
@@ -61,23 +70,46 @@ func (f Found) Whole() bool { return !f.Cut && f.Open == 0 }
 // the longer reading only when that one is whole.
 //
 // The time is linear in the bytes it looks at. A value that is nested deeper than a
-// hundred levels is none.
+// hundred levels, or that holds more than half a million others, is none.
 func Read(in *Input, at int, region Region) (Found, bool) {
-	r := reader{in: in, i: at, region: region}
-	for k := 0; k < len(region.First); k++ {
-		r.first[region.First[k]] = true
+	r := in.idle
+	if in.idle = nil; r == nil {
+		r = &reader{}
 	}
+	defer func() { in.idle = r }()
+	r.reset(in, at, region)
 	r.blanks()
 	value, ok := r.value()
 	seen := max(r.seen, r.i)
-	if r.narrow != nil && (!ok || r.cut || r.left > 0) {
-		r.narrow.Seen = seen
-		return *r.narrow, true
+	if n := &r.narrow; n.is && (!ok || r.cut || r.left > 0) {
+		return Found{Value: n.value(), End: n.end, Cut: n.cut, Open: len(n.open), Seen: seen}, true
 	}
 	if !ok {
 		return Found{Seen: seen}, false
 	}
 	return Found{Value: value, End: r.i, Cut: r.cut, Open: r.left, AtEnd: r.atEnd, Seen: seen}, true
+}
+
+// reset makes the reader ready for a value. Its tables stay as they are if they are those of the region.
+func (r *reader) reset(in *Input, at int, region Region) {
+	same := r.in == in && r.region.First == region.First && slices.Equal(r.region.Quotes, region.Quotes)
+	r.in, r.i, r.region = in, at, region
+	r.frames, r.curly, r.square = r.frames[:0], 0, 0
+	r.values, r.seen, r.cut, r.left, r.atEnd = 0, 0, false, 0, false
+	r.narrow.is = false
+	if same {
+		return
+	}
+	r.first, r.halts = [256]bool{}, [256]bool{}
+	for k := range len(region.First) {
+		r.first[region.First[k]], r.halts[region.First[k]] = true, true
+	}
+	for _, c := range [...]byte{'"', '\'', '\\', 0xE2} { // 0xE2 of smart quotation marks
+		r.halts[c] = true
+	}
+	for _, q := range region.Quotes {
+		r.halts[q[0]] = true
+	}
 }
 
 // ReadText reads text as one value. What follows the value may only be blanks and brackets
@@ -108,17 +140,20 @@ type reader struct {
 	i      int
 	region Region
 	first  [256]bool
+	halts  [256]bool // the bytes that may be more than text within a string
 
 	frames []*frame // the brackets that are open, outermost first
+	spare  []*frame // those that were closed, to be used again
 	curly  int      // how many of them are objects
 	square int      // and how many lists
 
-	seen  int // the furthest look ahead
-	cut   bool
-	left  int
-	atEnd bool
+	values int // so far
+	seen   int // the furthest look ahead
+	cut    bool
+	left   int
+	atEnd  bool
 
-	narrow *Found // the value as it would be if it ended at the first closing marker
+	narrow narrow
 }
 
 // frame is a container that is being read.
@@ -190,6 +225,9 @@ func (r *reader) block() {
 
 // value reads the value at r.i.
 func (r *reader) value() (any, bool) {
+	if r.values++; r.values > mostValues {
+		return nil, false
+	}
 	switch c := r.in.At(r.i); {
 	case c == '{':
 		return r.object()
@@ -206,9 +244,16 @@ func (r *reader) value() (any, bool) {
 }
 
 // push opens a container; it fails when the value becomes too deep.
-func (r *reader) push(f *frame) bool {
+func (r *reader) push(closer byte, o *Object) (*frame, bool) {
 	if len(r.frames) == depth {
-		return false
+		return nil, false
+	}
+	var f *frame
+	if n := len(r.spare); n > 0 {
+		f, r.spare = r.spare[n-1], r.spare[:n-1]
+		*f = frame{close: closer, object: o}
+	} else {
+		f = &frame{close: closer, object: o}
 	}
 	r.frames = append(r.frames, f)
 	if f.object != nil {
@@ -217,12 +262,13 @@ func (r *reader) push(f *frame) bool {
 		r.square++
 	}
 	r.i++
-	return true
+	return f, true
 }
 
 func (r *reader) pop() {
 	f := r.frames[len(r.frames)-1]
 	r.frames = r.frames[:len(r.frames)-1]
+	r.spare = append(r.spare, f)
 	if f.object != nil {
 		r.curly--
 	} else {
@@ -232,8 +278,8 @@ func (r *reader) pop() {
 
 // object reads the object that begins at r.i.
 func (r *reader) object() (any, bool) {
-	f := &frame{close: '}', object: &Object{}}
-	if !r.push(f) {
+	f, ok := r.push('}', &Object{})
+	if !ok {
 		return nil, false
 	}
 	defer r.pop()
@@ -258,11 +304,22 @@ func (r *reader) object() (any, bool) {
 			return nil, false
 		}
 		f.key, f.keyed = key, true
+		r.blanks()
+		from := r.i
+		if r.region.Member != nil {
+			r.region.Member(key, from, End)
+		}
 		value, ok := r.member()
 		if !ok {
 			return nil, false
 		}
+		if r.region.Member != nil {
+			r.region.Member(key, from, r.i)
+		}
 		f.keyed = false
+		if r.narrow.is {
+			r.narrow.mind(f.object, key)
+		}
 		f.object.Set(key, value)
 		if text, ok := value.(string); ok && r.region.Known != nil {
 			r.region.Known(key, text)
@@ -270,9 +327,8 @@ func (r *reader) object() (any, bool) {
 	}
 }
 
-// member reads the value behind a colon. A missing one is null.
+// member reads the value behind a colon and blanks. A missing one is null.
 func (r *reader) member() (any, bool) {
-	r.blanks()
 	if r.stop(r.i) {
 		return nil, true
 	}
@@ -284,11 +340,12 @@ func (r *reader) member() (any, bool) {
 
 // list reads the list that begins at r.i.
 func (r *reader) list(closer byte) (any, bool) {
-	f := &frame{close: closer, list: []any{}}
-	if !r.push(f) {
+	f, ok := r.push(closer, nil)
+	if !ok {
 		return nil, false
 	}
 	defer r.pop()
+	f.list = []any{}
 	for {
 		r.separators()
 		done, ok := r.closed(f)

@@ -2,6 +2,9 @@ package args
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -100,14 +103,14 @@ func TestValidate(t *testing.T) {
 		"required":["path"],"additionalProperties":false}`)
 	tests := []struct{ object, want string }{
 		{`{"path":"a","from":2.0,"unit":"metric","list":[1,2.5],"sub":{"x":null,"y":1}}`, ``},
-		{`{}`, `"path" is required`},
+		{`{}`, `"path" is required: a string`},
 		{`{"path":"","from":"abc"}`, `"path" must not be empty; "from" must be an integer, got "abc"`},
 		{`{"path":"a","from":0}`, `"from" must be at least 1, got 0`},
 		{`{"path":"a","from":10}`, `"from" must be at most 9, got 10`},
 		{`{"path":"a","from":2.5}`, `"from" must be an integer, got 2.5`},
 		{`{"path":"a","unit":"feet"}`, `"unit" must be one of "metric", "imperial", got "feet"`},
 		{`{"path":"a","list":[1,"x"]}`, `"list[1]" must be a number, got "x"`},
-		{`{"path":"a","sub":{}}`, `"sub.x" is required`},
+		{`{"path":"a","sub":{}}`, `"sub.x" is required: a string or null`},
 		{`{"path":"a","sub":{"x":5}}`, `"sub.x" must be a string or null, got 5`},
 		{`{"path":"a","sub":{"x":"abc"}}`, `"sub.x" must have at most 2 characters, got 3`},
 		{`{"path":"a","name":1}`, `"name" is not known here; use path, from, unit, list, sub`},
@@ -123,6 +126,58 @@ func TestValidate(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.object, got, test.want)
 		}
+	}
+}
+
+// TestCheck asks that each sentence says what is wrong and what to write instead.
+func TestCheck(t *testing.T) {
+	many := make([]string, 40)
+	for i := range many {
+		many[i] = fmt.Sprintf("%q", "value"+strconv.Itoa(i))
+	}
+	s := mustParse(t, `{"type":"object","properties":{
+		"path":{"type":"string"},"max_results":{"type":"integer","minimum":1},"unit":{"type":"string","enum":["metric","imperial"]},
+		"ids":{"type":"array","items":{"type":"integer"}},"one":{"enum":[`+strings.Join(many, ",")+`]},
+		"sub":{"type":"object","properties":{"title":{"type":"string"},"due":{"type":"string"}},"required":["title"],"additionalProperties":false}},
+		"required":["path"],"additionalProperties":false}`)
+	tests := []struct{ written, want string }{
+		{`{"path":"a","max_results":"5","ids":"1,2"}`, ``},
+		{`{}`, `"path" is required: a string`},
+		{`{"pth":"a"}`, `"path" is required: a string; you wrote "pth"`},
+		{`{"file_path":"a"}`, `"path" is required: a string; you wrote "file_path"`},
+		{`{"Path":"a"}`, `"path" is required: a string; you wrote "Path"`},
+		{`{"other":"a"}`, `"path" is required: a string`},
+		{`{"path":"a","max_results":"many"}`, `"max_results" must be an integer, got "many"`},
+		{`{"path":"a","max_results":0}`, `"max_results" must be at least 1, got 0`},
+		{`{"path":"a","unit":"Metric"}`, `"unit" must be one of "metric", "imperial", got "Metric"`},
+		{`{"path":"a","ids":["x"]}`, `"ids[0]" must be an integer, got "x"`},
+		{`{"path":"a","one":"valeu7"}`, `"one" must be one of "value7", "value0", "value1", "value2", "value3", "value4", "value5", "value6", "value8", "value9", "value17", "value27", …, got "valeu7"`},
+		{`{"path":"a","sub":{"titel":"x"}}`, `"sub.title" is required: a string; you wrote "titel"; "sub.titel" is not known here; use title`},
+		{`{"path":"a","sub":{"title":"x","deadline":"y"}}`, `"sub.deadline" is not known here; use title, due`},
+		{`{"path":"a","sub":[1]}`, `"sub" must be an object, got an array`},
+	}
+	for _, test := range tests {
+		written, err := Strict([]byte(test.written))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shaped, err := s.Check(written)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.written, got, test.want)
+		}
+		if Compact(shaped) != Compact(s.Shape(written)) {
+			t.Errorf("%s: shaped as %s", test.written, Compact(shaped))
+		}
+	}
+	long := strings.Repeat("path", 10_000)
+	o := &Object{}
+	o.Set(long, "x")
+	if _, err := s.Check(o); err == nil || len(err.Error()) > 400 {
+		t.Errorf("a long name: %.500s", err)
 	}
 }
 

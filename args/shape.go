@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ArgumentKeys are the words under which models put the arguments of a call.
-func ArgumentKeys() []string {
-	return []string{"args", "arguments", "parameters", "params", "input", "action_input"}
-}
+var argumentKeys = [...]string{"args", "arguments", "parameters", "params", "input", "action_input"}
+
+// ArgumentKeys are the words under which models put the arguments of a call. They must not be changed.
+func ArgumentKeys() []string { return argumentKeys[:] }
 
 // Shape makes an object of known keys and wanted types out of whatever a model wrote for
 // the arguments of a call: JSON inside a string, a wrapper too many, a single value

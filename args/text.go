@@ -81,6 +81,12 @@ func (r *reader) text(q quote, key bool) string {
 	var b strings.Builder
 	start := r.i // of what is not yet in b
 	for {
+		for k := r.i; ; k++ { // most bytes are just text
+			if k == len(r.in.buf) || r.halts[r.in.buf[k]] {
+				r.i = k
+				break
+			}
+		}
 		c := r.in.At(r.i)
 		switch {
 		case c == End:
@@ -105,7 +111,7 @@ func (r *reader) text(q quote, key bool) string {
 			r.i += n
 			continue
 		}
-		if r.narrow == nil && r.marker(c, r.i) {
+		if !r.narrow.is && r.marker(c, r.i) {
 			r.keep(r.tail(TrimRight(b.String()+r.in.Slice(start, r.i))), r.i, key, true)
 			if r.ended() {
 				return ""
@@ -188,7 +194,7 @@ func (r *reader) follows(b *strings.Builder, start, i, n int, key bool) bool {
 	case ')':
 		return r.region.Call
 	case ':', '=':
-		if !key && c == ':' && r.narrow != nil {
+		if !key && c == ':' && r.narrow.is {
 			// A key: the string has run on into the next call. The wide reading is wrong.
 			r.region.Narrow = true
 		}
@@ -197,7 +203,7 @@ func (r *reader) follows(b *strings.Builder, start, i, n int, key bool) bool {
 		return r.comment(next)
 	}
 	if r.marker(c, next) {
-		if r.narrow == nil {
+		if !r.narrow.is {
 			r.keep(b.String()+r.in.Slice(start, i), next, key, false)
 		}
 		return false
@@ -207,10 +213,10 @@ func (r *reader) follows(b *strings.Builder, start, i, n int, key bool) bool {
 
 // ended stops the reading at the closing marker that was just met, if it may not be passed.
 func (r *reader) ended() bool {
-	if r.narrow == nil || !r.region.Narrow {
+	if !r.narrow.is || !r.region.Narrow {
 		return false
 	}
-	r.i = r.narrow.End
+	r.i = r.narrow.end
 	r.cut = true
 	return true
 }
@@ -283,30 +289,4 @@ func (r *reader) tail(text string) string {
 		rest = TrimRight(rest[:len(rest)-1])
 	}
 	return rest
-}
-
-// keep remembers the value as it would be if the region ended at end, inside or right behind
-// the given text.
-func (r *reader) keep(text string, end int, key, cut bool) {
-	var value any = text
-	have := !key
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		f := r.frames[i]
-		if f.object != nil {
-			o := f.object.clone()
-			o.open = true
-			if have && f.keyed {
-				o.Set(f.key, value)
-			}
-			value = o
-		} else {
-			list := append([]any{}, f.list...)
-			if have {
-				list = append(list, value)
-			}
-			value = list
-		}
-		have = true
-	}
-	r.narrow = &Found{Value: value, End: end, Cut: cut, Open: len(r.frames)}
 }

@@ -19,6 +19,22 @@ func (e *Invalid) Error() string { return strings.Join(e.Problems, "; ") }
 // most is how many problems are reported. A small model mends a few things at a time.
 const most = 5
 
+// Check shapes what was written for the arguments of a call and validates it. It is Shape and Validate in one, but says of a
+// parameter that is missing what was written in its place.
+func (s *Schema) Check(written any) (*Object, error) {
+	shaped := s.Shape(written)
+	c := checker{}
+	for name := range s.object(s.unwrap(written)).All() {
+		if _, kept := shaped.Get(name); !kept && s.Field(name) == nil {
+			c.dropped = append(c.dropped, name)
+			if len(c.dropped) == mostDropped {
+				break
+			}
+		}
+	}
+	return shaped, c.check(s, shaped)
+}
+
 // Validate checks the arguments of a call and returns nil or an [*Invalid]. Object is JSON, or
 // a value of this package.
 func (s *Schema) Validate(object any) error {
@@ -40,15 +56,25 @@ func (s *Schema) Validate(object any) error {
 		return &Invalid{[]string{"the arguments must be an object, got " + show(v)}}
 	}
 	var c checker
+	return c.check(s, o)
+}
+
+const (
+	mostDropped = 20 // names that are not known, of which one may be meant for a parameter that is missing
+	mostNames   = 12 // names or values that a sentence lists: more are not read
+)
+
+type checker struct {
+	problems []string
+	dropped  []string // what was written under names that are not known
+}
+
+func (c *checker) check(s *Schema, o *Object) error {
 	c.object(s, "", o)
 	if len(c.problems) > 0 {
 		return &Invalid{c.problems}
 	}
 	return nil
-}
-
-type checker struct {
-	problems []string
 }
 
 func (c *checker) report(path, format string, a ...any) {
@@ -66,7 +92,7 @@ func (c *checker) value(s *Schema, path string, v any) {
 		return
 	}
 	if s.enum != nil && !s.listed(v) {
-		c.report(path, "must be one of %s, got %s", options(s.enum), show(v))
+		c.report(path, "must be %s, got %s", s.choice(v), show(v))
 		return
 	}
 	switch v := v.(type) {
@@ -89,7 +115,7 @@ func (c *checker) value(s *Schema, path string, v any) {
 func (c *checker) object(s *Schema, prefix string, o *Object) {
 	for _, name := range s.required {
 		if _, ok := o.Get(name); !ok {
-			c.report(prefix+name, "is required")
+			c.missing(s, prefix, name, o)
 		}
 	}
 	for name, v := range o.All() {
@@ -98,16 +124,65 @@ func (c *checker) object(s *Schema, prefix string, o *Object) {
 		case f != nil:
 			c.value(f, prefix+name, v)
 		case s.closed:
-			c.report(prefix+name, "is not known here; use %s", known(s))
+			c.report(prefix+brief(name), "is not known here; use %s", known(s, name))
 		}
 	}
 }
 
-func known(s *Schema) string {
-	if len(s.fields) == 0 {
-		return "no arguments"
+// missing reports a parameter that must be given, with what it is to be, and what was written in its place if that is plain.
+func (c *checker) missing(s *Schema, prefix, name string, o *Object) {
+	text := "is required"
+	if f := s.Field(name); f != nil {
+		if what := f.asked(); what != "" {
+			text += ": " + what
+		}
 	}
-	return strings.Join(s.Names(), ", ")
+	unknown := c.dropped
+	if prefix != "" {
+		unknown = nil
+		for key := range o.All() {
+			if s.Field(key) == nil && len(unknown) < mostDropped {
+				unknown = append(unknown, key)
+			}
+		}
+	}
+	for _, written := range unknown {
+		if Meant(written, s.Names()) == name {
+			text += fmt.Sprintf("; you wrote %q", brief(written))
+			break
+		}
+	}
+	c.report(prefix+name, "%s", text)
+}
+
+// brief cuts a name that a model made up.
+func brief(name string) string {
+	if r := []rune(name[:min(len(name), 4*longestWord)]); len(r) > longestWord {
+		return string(r[:longestWord]) + "…"
+	}
+	return name
+}
+
+// known lists the names of the parameters, those first that look like what was written.
+func known(s *Schema, written string) string {
+	names := s.Names()
+	switch {
+	case len(names) == 0:
+		return "no arguments"
+	case Meant(written, names) != "":
+		return Meant(written, names)
+	case len(names) > mostNames:
+		return strings.Join(Near(written, names, mostNames), ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// asked says what a value is to be.
+func (s *Schema) asked() string {
+	if s.enum != nil {
+		return "one of " + options(s.enum)
+	}
+	return s.wanted()
 }
 
 func (c *checker) number(s *Schema, path string, v json.Number) {
@@ -185,7 +260,13 @@ func (s *Schema) wanted() string {
 	var names []string
 	for _, t := range s.types {
 		switch t {
-		case "integer", "array", "object":
+		case "array":
+			if s.items != nil && len(s.items.types) == 1 && s.items.types[0] != "null" {
+				names = append(names, "an array of "+s.items.types[0]+"s")
+				break
+			}
+			names = append(names, "an array")
+		case "integer", "object":
 			names = append(names, "an "+t)
 		case "null":
 			names = append(names, t)
@@ -196,9 +277,35 @@ func (s *Schema) wanted() string {
 	return strings.Join(names, " or ")
 }
 
+// choice says which values are allowed; of many those that look like v.
+func (s *Schema) choice(v any) string {
+	text, ok := v.(string)
+	if !ok {
+		return "one of " + options(s.enum)
+	}
+	var words []string
+	for _, e := range s.enum {
+		if w, ok := e.(string); ok {
+			words = append(words, w)
+		}
+	}
+	if len(words) == len(s.enum) && len(words) > mostNames {
+		var near []any
+		for _, w := range Near(text, words, mostNames) {
+			near = append(near, w)
+		}
+		return "one of " + options(near) + ", …"
+	}
+	return "one of " + options(s.enum)
+}
+
 func options(enum []any) string {
 	var b strings.Builder
 	for i, e := range enum {
+		if i == mostNames {
+			b.WriteString(", …")
+			break
+		}
 		if i > 0 {
 			b.WriteString(", ")
 		}

@@ -177,7 +177,7 @@ func (t Tool) Description() string {
 }
 
 // A Chunk is one piece of a model's answer. Exactly one of its fields is set, except that Finish
-// may come with Usage.
+// may come with Usage, and Garbled with Asked.
 type Chunk struct {
 	// Text is more of the visible answer. It is never taken back.
 	Text string
@@ -185,9 +185,8 @@ type Chunk struct {
 	// Thought is more of the model's reasoning, which is shown but never sent back.
 	Thought string
 
-	// Preview is the name of a tool whose call is being written right now. It is a
-	// courtesy to whoever watches and promises nothing.
-	Preview string
+	// Preview is news of a call that is being written right now.
+	Preview Preview
 
 	// Call is one whole call.
 	Call *Call
@@ -196,12 +195,22 @@ type Chunk struct {
 	// all text, and never in an answer that also has calls.
 	Garbled Garbled
 
+	// Asked comes with Garbled where that is UnknownTool: the name that the model called, which may be anything.
+	Asked string
+
 	// Opaque is what must go back to the engine with this answer, see Message. It comes at most once, after all else
 	// but Usage and Finish.
 	Opaque string
 
 	Usage  *Usage
 	Finish Finish
+}
+
+// A Preview is news of a call that is being written right now. It is a courtesy to whoever watches: it promises nothing,
+// is never text, and is kept nowhere.
+type Preview struct {
+	Name string // the tool's, as far as the model has named it; never empty in news
+	Args string // more of the arguments, as the model writes them; "" when the call begins
 }
 
 // Garbled is why a call could not be read; the zero value means that nothing went wrong.

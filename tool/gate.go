@@ -194,9 +194,8 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}
-	schema := t.schema()
-	shaped := schema.Shape(written)
-	if err := schema.Validate(shaped); err != nil {
+	shaped, err := t.schema().Check(written)
+	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, nil, "%s", err.Error())
 	}
 	canonical, err := args.Canonical(shaped)

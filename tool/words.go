@@ -2,9 +2,11 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
 )
 
 // What the gate tells the model, where the tool itself has nothing to say.
@@ -24,7 +26,37 @@ const UnknownText = "UNKNOWN: the program was interrupted while this call ran. I
 const CancelText = "CANCELLED: the run was stopped before this call."
 
 func noSuchTool(asked string, names []string) string {
-	return fmt.Sprintf("FAILED: there is no tool called %q. The tools are: %s.", asked, strings.Join(names, ", "))
+	return fmt.Sprintf("FAILED: there is no tool called %q.", asked) + Names(asked, names)
+}
+
+const (
+	// mostNear is how many tools are named first to a model that called one that there is not. What it wants is among them, or
+	// it looks through the others.
+	mostNear = 5
+	// mostNames is how many are named at all: a longer list is not read by a small model, and costs its window.
+	mostNames = 40
+)
+
+// Names tells a model that called a tool that there is not which there are: first the one that it must have meant, if that is
+// plain, then those that look like it. It begins with a blank.
+func Names(asked string, names []string) string {
+	if len(names) == 0 {
+		return " There are no tools now: answer in words."
+	}
+	text := ""
+	list := names
+	if asked != "" {
+		if meant := args.Meant(asked, names); meant != "" {
+			text = " Did you mean " + meant + "?"
+		}
+		near := args.Near(asked, names, mostNear)
+		list = append(slices.Clone(near), slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(near, n) })...)
+	}
+	rest := ""
+	if over := len(list) - mostNames; over > 0 {
+		list, rest = list[:mostNames], fmt.Sprintf(" and %d more", over)
+	}
+	return text + " The tools are: " + strings.Join(list, ", ") + rest + "."
 }
 
 func deniedByRule(d jackline.Decision) string {

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/phrase"
+	"github.com/jackline-ai/jackline/tool"
 )
 
 // The house rules, which stand first in every system message. They are short because a 4k window pays for every word; what
@@ -267,7 +269,8 @@ func (r *run) called() bool {
 	return n > 0 && r.prior[n-1].Step > 0
 }
 
-func retryNote(g model.Garbled, cut bool, names []string, mode string) string {
+// retryNote tells the model what was wrong with its call.
+func retryNote(g model.Garbled, asked string, cut bool, names []string, mode string) string {
 	key := "name"
 	if mode == model.ModeEnvelope {
 		key = "tool"
@@ -275,9 +278,11 @@ func retryNote(g model.Garbled, cut bool, names []string, mode string) string {
 	switch {
 	case cut:
 		return "Your tool call was cut off before it was whole, and was not run. Send it again, shorter."
+	case g == model.UnknownTool && asked != "":
+		return "There is no tool " + strconv.Quote(seemly(brief(asked))) + "." + tool.Names(asked, names)
 	case g == model.UnknownTool:
-		return "That tool does not exist. The tools are: " + strings.Join(names, ", ") + "."
+		return "That tool does not exist." + tool.Names("", names)
 	default:
-		return "Your tool call could not be read. Write exactly one JSON object with \"" + key + "\" and \"args\". The tools are: " + strings.Join(names, ", ") + "."
+		return "Your tool call could not be read. Write exactly one JSON object with \"" + key + "\" and \"args\"." + tool.Names("", names)
 	}
 }

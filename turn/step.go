@@ -18,7 +18,9 @@ type reply struct {
 	text    strings.Builder
 	thought strings.Builder
 	calls   []model.Call
+	writing preview // the call that is being written; only for the eye
 	garbled model.Garbled
+	asked   string // the name of a tool that there is not
 	opaque  string // what goes back to the engine with it
 	finish  model.Finish
 	usage   model.Usage
@@ -139,12 +141,17 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 		case chunk.Thought != "":
 			rep.thought.WriteString(chunk.Thought)
 			r.live(jackline.ThoughtDelta{Text: chunk.Thought})
-		case chunk.Preview != "":
-			r.live(jackline.ToolPreview{Name: chunk.Preview})
+		case chunk.Preview.Name != "":
+			if rep.writing.take(chunk.Preview, time.Now()) {
+				r.live(rep.writing.event())
+			}
 		case chunk.Call != nil:
+			if rest, ok := rep.writing.rest(); ok {
+				r.live(rest)
+			}
 			rep.calls = append(rep.calls, *chunk.Call)
 		case chunk.Garbled != "":
-			rep.garbled = chunk.Garbled
+			rep.garbled, rep.asked = chunk.Garbled, chunk.Asked
 		case chunk.Opaque != "":
 			rep.opaque = chunk.Opaque
 		}
@@ -264,7 +271,7 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 			if said == "" {
 				said = "(a tool call that could not be read)"
 			}
-			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.finish == model.Length, r.names(), r.mode()))
+			return nil, r.sendBack(ctx, rep, said, "retry", retryNote(rep.garbled, rep.asked, rep.finish == model.Length, r.names(), r.mode()))
 		}
 		if text != "" {
 			text += "\n\n"
@@ -329,9 +336,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 	var bodies []jackline.Body
 	var using strings.Builder
 	for i, mc := range rep.calls {
-		if len(mc.Name) > longestName { // it names no tool, and would fill the history
-			mc.Name = strings.ToValidUTF8(mc.Name[:longestName], "") + "…"
-		}
+		mc.Name = brief(mc.Name) // a long one names no tool, and would fill the history
 		name, title, icon, acts := r.gate.Describe(mc.Name, mc.Args)
 		c := jackline.Call{
 			ID: jackline.NewID[jackline.CallID]("c_"), Session: r.s.ID, Turn: r.t.ID, Step: r.t.Progress.Step, Index: i, Native: mc.ID,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -157,7 +158,10 @@ func (m *Main) toolsParseCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "parse", Short: "Read model text and say which calls are in it", Args: cobra.NoArgs,
 		Long: "Reads JSONL on standard input, {\"id\",\"tools\",\"text\"} a line, and prints {\"id\",\"calls\",\"visible\",\"thought\",\"error\"}\n" +
-			"a line. tools lists what is on offer: a string is a name from --tools, an object is a tool of its own.\n" +
+			"a line. tools lists what is on offer: a string is a name from --tools, an object is a tool of its own. error is\n" +
+			"there if no call could be read though one was tried: \"unreadable\" or \"unknown_tool\". A line may have\n" +
+			"\"stream_hint\":\"think\" if the prompt had opened a thought, and instead of text a list \"text_gen\" of strings and\n" +
+			"{\"repeat\",\"times\"}.\n" +
 			"Without --json standard input is one model answer, read with Jackline's own tools.",
 		RunE: func(*cobra.Command, []string) error {
 			if !asJSON {
@@ -194,9 +198,9 @@ func parsedOf(id string, r dialect.Reading) parsed {
 }
 
 func (m *Main) parseOne() error {
-	b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
-	if err != nil || len(b) > maxStdin {
-		return terminal.Usage("standard input cannot be read, or holds more than %d bytes", maxStdin)
+	b, err := io.ReadAll(io.LimitReader(m.In, maxAnswer+1))
+	if err != nil || len(b) > maxAnswer {
+		return terminal.Usage("standard input cannot be read, or holds more than %d bytes", maxAnswer)
 	}
 	// The tools as the loop knows them, with all their names.
 	set, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
@@ -222,8 +226,45 @@ func (m *Main) parseOne() error {
 	return nil
 }
 
-// maxLine bounds a line of JSONL: the largest model answers are some megabytes.
-const maxLine = 64 << 20
+const (
+	// maxAnswer bounds one answer: no engine's is as long as that.
+	maxAnswer = 16 << 20
+	// maxLine bounds a line of JSONL, in which every byte of an answer may be escaped.
+	maxLine = 6*maxAnswer + 1<<20
+)
+
+// A repeated text is a piece of an answer as text_gen has it: a string, or one many times.
+type repeated struct {
+	Repeat string `json:"repeat"`
+	Times  int    `json:"times"`
+}
+
+// UnmarshalJSON takes both forms.
+func (r *repeated) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &r.Repeat) == nil {
+		r.Times = 1
+		return nil
+	}
+	type plain repeated
+	return json.Unmarshal(b, (*plain)(r))
+}
+
+// answerOf puts an answer together; ok is false if it is too long.
+func answerOf(text string, pieces []repeated) (answer string, ok bool) {
+	room := maxAnswer - len(text)
+	for _, p := range pieces {
+		if p.Times < 0 || p.Times > maxAnswer || len(p.Repeat)*p.Times > room {
+			return "", false
+		}
+		room -= len(p.Repeat) * p.Times
+	}
+	var b strings.Builder
+	b.WriteString(text)
+	for _, p := range pieces {
+		b.WriteString(strings.Repeat(p.Repeat, p.Times))
+	}
+	return b.String(), room >= 0
+}
 
 func (m *Main) parseLines(toolsFile, aliasFile string) error {
 	catalogue := map[string]struct {
@@ -253,6 +294,8 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 			ID    string            `json:"id"`
 			Tools []json.RawMessage `json:"tools"`
 			Text  string            `json:"text"`
+			Gen   []repeated        `json:"text_gen"`
+			Hint  string            `json:"stream_hint"`
 		}
 		if err := json.Unmarshal(sc.Bytes(), &in); err != nil {
 			return terminal.Usage("line %d is not a JSON object with id, tools and text: %v", n, err)
@@ -276,7 +319,12 @@ func (m *Main) parseLines(toolsFile, aliasFile string) error {
 				return terminal.Usage("line %d: a tool must be a name or an object with name and parameters", n)
 			}
 		}
-		if err := m.json(parsedOf(in.ID, dialect.Read(dialect.NewCatalogWith(known, aliases), in.Text))); err != nil {
+		text, ok := answerOf(in.Text, in.Gen)
+		if !ok {
+			return terminal.Usage("line %d: an answer may hold %d bytes", n, maxAnswer)
+		}
+		o := dialect.Options{Thinking: in.Hint == "think"}
+		if err := m.json(parsedOf(in.ID, o.Read(dialect.NewCatalogWith(known, aliases), text))); err != nil {
 			return err
 		}
 	}

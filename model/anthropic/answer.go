@@ -173,7 +173,7 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 		}
 		a.calls++
 		a.blocks = append(a.blocks, b)
-		if name := a.names.Ours(strings.TrimSpace(b.Name)); name != "" && !a.yield(model.Chunk{Preview: name}) {
+		if name := a.names.Ours(strings.TrimSpace(b.Name)); name != "" && !a.yield(model.Chunk{Preview: model.Preview{Name: name}}) {
 			return engine.ErrGone
 		}
 		return a.grow(len(b.Input))
@@ -209,7 +209,12 @@ func (a *answer) add(index int, d delta) error {
 		return a.grow(len(d.Signature))
 	case d.Type == "input_json_delta" && b.Type == "tool_use":
 		b.text.WriteString(d.JSON)
-		return a.grow(len(d.JSON))
+		if err := a.grow(len(d.JSON)); err != nil {
+			return err
+		}
+		if name := a.names.Ours(strings.TrimSpace(b.Name)); name != "" && d.JSON != "" && !a.yield(model.Chunk{Preview: model.Preview{Name: name, Args: d.JSON}}) {
+			return engine.ErrGone
+		}
 	}
 	return nil
 }

@@ -167,13 +167,13 @@ func without(o *args.Object, key string) *args.Object {
 	return out
 }
 
-// Named is the name of the tool in the beginning of an answer, as soon as it stands there.
-func (f Form) Named(begin string) (string, bool) {
+// Named is the name of the tool in the beginning of an answer, as soon as it stands there, and the offset behind it.
+func (f Form) Named(begin string) (name string, at int, ok bool) {
 	rest := strings.TrimLeft(begin, " \t\r\n")
 	for _, want := range []string{"{", `"` + stepKey + `"`, ":", "{", `"` + f.Tool + `"`, ":"} {
 		after, ok := strings.CutPrefix(rest, want)
 		if !ok && want != "{" && want != ":" && want != `"`+stepKey+`"` {
-			return "", false
+			return "", 0, false
 		}
 		if !ok {
 			continue // the object around a step is OpenAI's
@@ -186,12 +186,11 @@ func (f Form) Named(begin string) (string, bool) {
 		case '\\':
 			end++
 		case '"':
-			var name string
 			if rest[0] != '"' || json.Unmarshal([]byte(rest[:end+1]), &name) != nil {
-				return "", false
+				return "", 0, false
 			}
-			return name, true
+			return name, len(begin) - len(rest) + end + 1, true
 		}
 	}
-	return "", false
+	return "", 0, false
 }

@@ -8,7 +8,7 @@ import "github.com/jackline-ai/jackline/args"
 // sure reports whether all calls are beyond doubt.
 func (s *scanner) sure(calls []written) bool {
 	for _, w := range calls {
-		if !w.given || !s.catalog.known(w.name) || w.schema() {
+		if !w.given || !s.known(w.name) || w.schema() {
 			return false
 		}
 	}
@@ -16,18 +16,21 @@ func (s *scanner) sure(calls []written) bool {
 }
 
 // closers are the closing markers of all families. Models that lost the opening one leave them.
-var closers = []string{
+var closers = args.NewLexicon([]string{
 	"</tool_call>", "</seed:tool_call>", "</minimax:tool_call>", "</longcat_tool_call>", "</tool_calls>",
 	"</function_calls>", "</TOOLCALL>", "</function_call>", "</function>", "</invoke>", "[/TOOL_CALLS]",
 	"<|tool_call_end|>", "<｜tool▁call▁end｜>", "<|END_ACTION|>", "<|tools_suffix|>", "<|action_end|>",
 	"<|/tool_call|>", "<|/tool_calls|>", "<|/function_call|>", "<tool_call|>", "<end_function_call>",
-}
+})
+
+// boundaries are the words that end what no bracket closed.
+var boundaries = args.NewLexicon(closers.Words, ends.Words, openers.Words)
 
 // anything reports whether a marker of any kind stands at i: it ends what no bracket closed.
 func (s *scanner) anything(i int) bool {
 	switch s.in.At(i) {
 	case '<':
-		if s.oneOf(i, closers) > 0 || s.oneOf(i, ends) > 0 || s.oneOf(i, openers) > 0 {
+		if s.in.Word(i, boundaries) > 0 {
 			return true
 		}
 	case '[':
@@ -47,7 +50,7 @@ func (s *scanner) bareRegion() args.Region {
 	return args.Region{
 		First: "<[",
 		Stop:  func(_ *args.Input, i int) bool { return s.anything(i) },
-		Known: s.named,
+		Known: s.tellName, Member: s.tellArgs,
 		Items: args.Quoted,
 	}
 }
@@ -56,6 +59,14 @@ func (s *scanner) bareRegion() args.Region {
 func bareValue(s *scanner, i int) (result, bool) {
 	if !s.fresh || !s.affordable(i) {
 		return result{}, false
+	}
+	switch end, what := args.Skim(s.in, i, args.Quoted, callKey); what {
+	case args.Answer:
+		return result{plain: true, end: end}, true
+	case args.NoValue:
+		s.spent += end - i
+		return result{}, false
+	case args.Unsure:
 	}
 	f, ok := s.value(i, s.bareRegion())
 	if !ok {
@@ -70,7 +81,7 @@ func bareValue(s *scanner, i int) (result, bool) {
 		s.spent += f.Seen - i
 		return result{}, false
 	}
-	return result{calls: r.calls, end: s.swallow(s.between(f.End), closers)}, true
+	return result{calls: r.calls, end: s.swallow(s.between(f.End), closers.Words)}, true
 }
 
 // bareList reads a list of calls in Python's syntax.

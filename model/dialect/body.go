@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"slices"
-
 	"github.com/jackline-ai/jackline/args"
 )
 
@@ -44,11 +42,14 @@ func (s *scanner) between(i int) int {
 // region is where a value behind a marker ends if it does not end by itself: at its closing
 // marker, but also where a turn or a thought ends, or another call begins.
 func (s *scanner) region(closers []string, f fence) args.Region {
-	r := args.Region{First: "<[", Known: s.named}
+	if f.n == 0 && s.around.Stop != nil && len(closers) == len(s.within) && (len(closers) == 0 || &closers[0] == &s.within[0]) {
+		return s.around // as most are
+	}
+	r := args.Region{First: "<[", Known: s.tellName, Member: s.tellArgs}
 	r.Stop = func(in *args.Input, i int) bool {
 		switch in.At(i) {
 		case '<':
-			if s.closing(i, closers) > 0 || s.oneOf(i, ends) > 0 || s.oneOf(i, openers) > 0 {
+			if s.closing(i, closers) > 0 || s.in.Word(i, turnsAndCalls) > 0 {
 				return true
 			}
 			_, thought := s.closer(i)
@@ -61,15 +62,10 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 	}
 	if f.n > 0 {
 		r.First += string(rune(f.mark))
+	} else {
+		s.around, s.within = r, closers
 	}
 	return r
-}
-
-// named announces a call as soon as its name has been read.
-func (s *scanner) named(key, text string) {
-	if slices.Contains(nameKeys, key) {
-		s.announce(text)
-	}
 }
 
 // value reads a value and keeps account of what was read in vain.
@@ -168,8 +164,8 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 	switch {
 	case s.in.At(end) == '(':
 		return s.python(i, s.region(closers, f))
-	case s.in.At(next) == '{' && (next == end || s.catalog.known(name)):
-		s.announce(name)
+	case s.in.At(next) == '{' && (next == end || s.known(name)):
+		s.announce(name, next)
 		found, ok := s.value(next, s.region(closers, f))
 		if !ok {
 			return written{}, 0, false
@@ -178,10 +174,10 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 	case s.in.Has(next, "<arg_key>"):
 		return s.glm(name, next)
 	case s.in.Has(end, "</arg_key>"):
-		if tool, key, ok := s.splitName(name); ok {
+		if tool, key, ok := s.catalog.splitName(name); ok {
 			return s.glm(tool, end-len(key))
 		}
-	case s.catalog.known(name) && s.alone(next, closers):
+	case s.known(name) && s.alone(next, closers):
 		return written{name: name, cut: s.in.At(next) == args.End}, next, true
 	}
 	return written{}, 0, false
@@ -189,7 +185,7 @@ func (s *scanner) namedItem(i int, closers []string, f fence) (written, int, boo
 
 // alone reports whether a body ends at i.
 func (s *scanner) alone(i int, closers []string) bool {
-	return s.in.At(i) == args.End || s.closing(i, closers) > 0 || s.closing(i, strays) > 0 || s.oneOf(i, ends) > 0
+	return s.in.At(i) == args.End || s.closing(i, closers) > 0 || s.closing(i, strays) > 0 || s.in.Word(i, ends) > 0
 }
 
 // strays are closing tags that models leave where nothing was opened.
@@ -226,6 +222,21 @@ func (s *scanner) swallow(i int, closers []string) int {
 // The words for a tool's name in a call object. Those for its arguments are in package args.
 var nameKeys = []string{"name", "tool", "tool_name", "function", "function_name", "action"}
 
+// The keys under which calls stand in a value.
+var nests = []string{"function", "function_call", "tool_calls", "function_calls"}
+
+// callKey reports whether a key shows that the object may be a call, or hold some.
+func callKey(key []byte) bool {
+	for _, keys := range [...][]string{nameKeys, nests} {
+		for _, k := range keys {
+			if string(key) == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // callsOf finds the calls in a value. Single says that a lone key may be the name.
 func callsOf(f args.Found, single bool) []written {
 	r := objects{found: f, single: single}
@@ -260,7 +271,7 @@ func (r *objects) value(v any, level int) {
 }
 
 func (r *objects) object(o *args.Object, level int) {
-	for _, key := range []string{"function", "function_call", "tool_calls", "function_calls"} {
+	for _, key := range nests {
 		v, _ := o.Get(key)
 		switch v := v.(type) {
 		case *args.Object:

@@ -112,7 +112,7 @@ func (c *Catalog) Schema(name string) *args.Schema {
 // find looks a name up: as it is, without what engines put around names, among the aliases, and
 // last without regard to case and separators.
 func (c *Catalog) find(name string) (*entry, bool) {
-	if len(name) > longestName {
+	if len(name) > longestName || name == "" {
 		return nil, false
 	}
 	if e := c.tools[name]; e != nil {
@@ -140,10 +140,39 @@ func (c *Catalog) find(name string) (*entry, bool) {
 // longestName bounds what is taken for the name of a tool.
 const longestName = 200
 
+// lookup finds the tool that is meant by name. It remembers the last one, since a name is asked about several times.
+func (s *scanner) lookup(name string) (*entry, bool) {
+	if name == "" || name != s.asked {
+		s.asked = name
+		s.found, _ = s.catalog.find(name)
+	}
+	return s.found, s.found != nil
+}
+
 // known reports whether name means a tool.
-func (c *Catalog) known(name string) bool {
-	_, ok := c.find(name)
+func (s *scanner) known(name string) bool {
+	_, ok := s.lookup(name)
 	return ok
+}
+
+// schemaOf returns the schema of the tool that is meant by name, or nil.
+func (s *scanner) schemaOf(name string) *args.Schema {
+	if t, ok := s.lookup(name); ok {
+		return t.schema
+	}
+	return nil
+}
+
+// splitName takes apart a tool's name and the name of a parameter that ran into it.
+func (c *Catalog) splitName(text string) (tool, key string, ok bool) {
+	for _, names := range []map[string]*entry{c.tools, c.aliases} {
+		for name, t := range names {
+			if rest, is := strings.CutPrefix(text, name); is && len(name) > len(tool) && t.schema.Field(rest) != nil {
+				tool, key, ok = name, rest, true
+			}
+		}
+	}
+	return tool, key, ok
 }
 
 // strip takes away the prefixes and suffixes under which engines show tools to models.

@@ -33,7 +33,7 @@ func (s *scanner) code() bool {
 	if s.fresh && s.indent <= 3 {
 		if s.fence.n > 0 && s.fence.mark == mark {
 			if end := s.closes(s.i, s.fence); end > 0 {
-				s.mind.draft(s.in.Bytes()[s.i:end])
+				s.mind.draft(s.i, end)
 				s.drop(end)
 				s.fence = fence{}
 				return true
@@ -206,21 +206,22 @@ func (s *scanner) listing(f fence) {
 
 // runs remembers, for one line, where the last run of backticks of each length begins.
 type runs struct {
-	from, to int // the part of the text that it is about
-	last     map[int]int
+	known    bool
+	from, to int         // the part of the text that it is about
+	last     map[int]int // nil if there are none
 }
 
 // inline deals with a run of backticks: up to a run of the same length on its line all is text.
 func (s *scanner) inline() {
 	n := s.runLength(s.i, '`')
 	start := s.i + n
-	if s.runs.last != nil && s.runs.from <= start && start <= s.runs.to {
+	if s.runs.known && s.runs.from <= start && start <= s.runs.to {
 		if last, ok := s.runs.last[n]; !ok || last < start {
 			s.text(start)
 			return
 		}
 	}
-	seen := make(map[int]int)
+	var seen map[int]int
 	s.text(start)
 	held := false // there is something that would be more than text if this were no code
 	for k := start; ; {
@@ -241,10 +242,13 @@ func (s *scanner) inline() {
 				s.text(k + m)
 				return
 			}
+			if seen == nil {
+				seen = make(map[int]int)
+			}
 			seen[m] = k
 			k += m
 		case '\n', args.End:
-			s.runs = runs{start, k, seen}
+			s.runs = runs{true, start, k, seen}
 			return
 		default:
 			k++

@@ -26,6 +26,7 @@ type Reading struct {
 	Visible string       // what a person may see
 	Thought string       // the model's reasoning
 	Error   model.Garbled
+	Asked   string // with UnknownTool, the name that was called
 
 	// Orphan reports that the closing tag of a thought came without its opening one: all
 	// that stood before it was thought, though a stream may have shown it.
@@ -63,15 +64,11 @@ type written struct {
 	cut   bool // the output ended inside of it
 }
 
-// call turns a written call into one of a known tool.
-func (c *Catalog) call(w written) (model.Call, bool) {
-	t, ok := c.find(w.name)
-	if !ok {
-		return model.Call{}, false
-	}
+// call turns a written call into one of the tool.
+func (t *entry) call(w written) model.Call {
 	shaped, err := args.Canonical(t.schema.Shape(w.args))
 	if err != nil { // cannot be: Shape returns JSON values
 		shaped = json.RawMessage("{}")
 	}
-	return model.Call{Name: t.name, Args: shaped, Cut: w.cut}, true
+	return model.Call{Name: t.name, Args: shaped, Cut: w.cut}
 }

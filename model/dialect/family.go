@@ -1,12 +1,17 @@
 package dialect
 
-import "github.com/jackline-ai/jackline/args"
+import (
+	"strings"
+
+	"github.com/jackline-ai/jackline/args"
+)
 
 // A family is one way to write calls, or several that are alike.
 type family struct {
-	name  string
-	first string // the bytes that can begin it
-	read  func(s *scanner, i int) (result, bool)
+	name   string
+	first  string // the bytes that can begin it
+	second string // those that can come behind an angle bracket; "" is any
+	read   func(s *scanner, i int) (result, bool)
 }
 
 // result is what a family read: calls, or a marker with nothing usable behind it, or
@@ -18,38 +23,66 @@ type result struct {
 	end   int
 }
 
+// spaced are the bytes that begin the namespaces of tags.
+const spaced = "ams|\xef\xe2"
+
 // families is the table of all families, in the order in which they are tried.
 func families() []family {
 	return []family{
-		{"harmony", "<", harmony},
-		{"harmony without its tokens", "act", strippedHarmony},
-		{"call tokens of DeepSeek, Kimi and Step", "<", tokens},
-		{"Kimi K3", "<", kimi3},
-		{"Gemma", "<", gemma},
-		{"function model", "<", functionModel},
-		{"wrappers", "<", wrappers},
-		{"functions without a wrapper", "<", functions},
-		{"MiniMax sentinel", "]", sentinels},
-		{"escaped markers", "&", escaped},
-		{"Mistral", "[", mistral},
-		{"functools", "f", phi},
-		{"Functionary", ">", functionary},
-		{"Command R", "A", commandR},
-		{"ReAct", "A", react},
-		{"Python list", "[", bareList},
-		{"bare value", "{[", bareValue},
+		{"harmony", "<", "|", harmony},
+		{"harmony without its tokens", "act", "", strippedHarmony},
+		{"call tokens of DeepSeek, Kimi and Step", "<", "|\xef", tokens},
+		{"Kimi K3", "<", "|", kimi3},
+		{"Gemma", "<", "s|", gemma},
+		{"function model", "<", "f", functionModel},
+		{"wrappers", "<", "tlfT" + spaced, wrappers},
+		{"functions without a wrapper", "<", "fi" + spaced, functions},
+		{"MiniMax sentinel", "]", "", sentinels},
+		{"escaped markers", "&", "", escaped},
+		{"Mistral", "[", "", mistral},
+		{"functools", "f", "", phi},
+		{"Functionary", ">", "", functionary},
+		{"Command R", "A", "", commandR},
+		{"ReAct", "A", "", react},
+		{"Python list", "[", "", bareList},
+		{"bare value", "{[", "", bareValue},
 	}
 }
 
-// byFirst sorts the families by the bytes that can begin them.
-func byFirst() *[256][]family {
-	var table [256][]family
+// table holds the families by the bytes that can begin them.
+type table struct {
+	first  [256][]family
+	second [256][]family // behind an angle bracket
+}
+
+func newTable() *table {
+	var t table
 	for _, f := range families() {
-		for k := 0; k < len(f.first); k++ {
-			table[f.first[k]] = append(table[f.first[k]], f)
+		for k := range len(f.first) {
+			t.first[f.first[k]] = append(t.first[f.first[k]], f)
+		}
+		for c := range 256 {
+			if f.first == "<" && (f.second == "" || strings.IndexByte(f.second, byte(c)) >= 0) {
+				t.second[c] = append(t.second[c], f)
+			}
 		}
 	}
-	return &table
+	return &t
+}
+
+// all is the table, which does not change.
+var all = newTable()
+
+// at are the families that can begin at i.
+func (s *scanner) at(i int) []family {
+	c := s.in.At(i)
+	if c == '<' {
+		if c = s.in.At(i + 1); c < 0 {
+			return nil
+		}
+		return s.table.second[c]
+	}
+	return s.table.first[c]
 }
 
 // unusable decides what a marker is behind which no call could be read: it ends at j, and b is

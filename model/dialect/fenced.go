@@ -58,7 +58,7 @@ func (s *scanner) weakFence(f fence) bool {
 			return false
 		}
 		for _, w := range r.calls {
-			if !s.catalog.known(w.name) {
+			if !s.known(w.name) {
 				return false
 			}
 		}
@@ -94,6 +94,10 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 			r.calls = append(r.calls, calls...)
 			r.end = end
 		} else {
+			if end, what := args.Skim(s.in, i, args.Nested, callKey); what != args.Unsure {
+				s.spent += end - i
+				return r, false
+			}
 			region := s.region(nil, f)
 			region.Items = args.Nested
 			found, ok := s.value(i, region)
@@ -119,9 +123,12 @@ func (s *scanner) weakValues(i int, f fence) (result, bool) {
 	return r, len(r.calls) > 0
 }
 
-// marked tries the families that have markers at i.
+// marked tries the families that have markers in angle brackets at i.
 func (s *scanner) marked(i int) (result, bool) {
-	for _, f := range s.table['<'] {
+	if s.in.At(i) != '<' {
+		return result{}, false
+	}
+	for _, f := range s.at(i) {
 		if r, ok := f.read(s, i); ok {
 			return r, true
 		}

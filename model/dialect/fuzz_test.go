@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
@@ -50,6 +52,14 @@ func FuzzRead(f *testing.F) {
 		if d := time.Since(start); d > time.Second+time.Duration(len(text))*20*time.Microsecond {
 			t.Fatalf("took %v for %d bytes", d, len(text))
 		}
+		for _, call := range r.Calls {
+			if _, known := catalog.tools[call.Name]; !known || !json.Valid(call.Args) {
+				t.Fatalf("impossible call: %+v", call)
+			}
+		}
+		if len(r.Visible)+len(r.Thought) > 2*len(text)+8 {
+			t.Fatalf("%d bytes of text and %d of thoughts out of %d", len(r.Visible), len(r.Thought), len(text))
+		}
 		if r.Error != "" && len(r.Calls) > 0 || len(r.Calls) > 3 {
 			t.Fatalf("impossible reading: %d calls, error %q", len(r.Calls), r.Error)
 		}
@@ -59,39 +69,56 @@ func FuzzRead(f *testing.F) {
 		for _, size := range []int{1, 1 + random.IntN(8), 1 + random.IntN(40)} {
 			agree(t, catalog, text, r, size)
 		}
+		// Pieces of all lengths: some are single bytes, and some hold several calls.
+		agreeIn(t, catalog, text, r, "random pieces", func() int { return 1 + random.IntN(1+random.IntN(60)) })
 	})
 }
 
 // agree feeds text in pieces of a size and compares with the reading of the whole.
 func agree(t *testing.T, catalog *Catalog, text string, want Reading, size int) {
 	t.Helper()
+	agreeIn(t, catalog, text, want, fmt.Sprintf("pieces of %d", size), func() int { return size })
+}
+
+// agreeIn feeds text in pieces of the lengths that next gives.
+func agreeIn(t *testing.T, catalog *Catalog, text string, want Reading, how string, next func() int) {
+	t.Helper()
 	g := NewGuard(catalog, Options{})
 	released, thought := "", ""
 	take := func(d Delta) {
 		released += d.Visible
 		thought += d.Thought
+		if d.Preview.Name == "" && d.Preview.Args != "" || !utf8.ValidString(d.Preview.Args) && utf8.ValidString(text) {
+			t.Fatalf("%s: told %+v", how, d.Preview)
+		}
 		if rest, ok := strings.CutPrefix(released, want.Visible); !want.Orphan && !(ok && args.Trim(rest) == "") && !strings.HasPrefix(want.Visible, released) {
-			t.Fatalf("pieces of %d: released %q, which is no beginning of %q", size, released, want.Visible)
+			t.Fatalf("%s: released %q, which is no beginning of %q", how, released, want.Visible)
 		}
 	}
 	for rest := text; rest != ""; {
-		n := min(size, len(rest))
+		n := min(next(), len(rest))
 		take(g.Write([]byte(rest[:n])))
 		rest = rest[n:]
 	}
 	d, got := g.Close()
 	take(d)
 	if bad := difference(outcomeOf(got), outcomeOf(want)); bad != "" {
-		t.Fatalf("pieces of %d:%s", size, bad)
+		t.Fatalf("%s:%s", how, bad)
 	}
-	if want.Orphan {
+	if got.Asked != want.Asked || got.Orphan != want.Orphan {
+		t.Fatalf("%s: asked for %q, orphan %v, want %q, %v", how, got.Asked, got.Orphan, want.Asked, want.Orphan)
+	}
+	if want.Orphan { // what went out before it cannot be taken back; what comes behind it is all there
+		if !strings.HasSuffix(args.Trim(released), want.Visible) {
+			t.Fatalf("%s: released %q, which does not end in %q", how, released, want.Visible)
+		}
 		return
 	}
 	if args.Trim(released) != want.Visible {
-		t.Fatalf("pieces of %d: released %q, want %q", size, released, want.Visible)
+		t.Fatalf("%s: released %q, want %q", how, released, want.Visible)
 	}
 	if thought != want.Thought {
-		t.Fatalf("pieces of %d: thought %q, want %q", size, thought, want.Thought)
+		t.Fatalf("%s: thought %q, want %q", how, thought, want.Thought)
 	}
 }
 

@@ -2,13 +2,19 @@ package dialect
 
 import "strings"
 
+var (
+	gemmaBegins = []string{"<start_function_call>", "<|tool_call>"}
+	gemmaEnds   = []string{"<end_function_call>", "<tool_call|>"}
+	gemmaQuotes = []string{`<|"|>`, "<escape>"}
+)
+
 // gemma reads the calls of FunctionGemma and Gemma 4, whose quotation marks are tokens.
 func gemma(s *scanner, i int) (result, bool) {
-	start := s.oneOf(i, []string{"<start_function_call>", "<|tool_call>"})
+	start := s.oneOf(i, gemmaBegins)
 	if start == 0 {
 		return result{}, false
 	}
-	closers := []string{"<end_function_call>", "<tool_call|>"}
+	closers := gemmaEnds
 	next := s.gap(start)
 	if w, end, ok := s.gemmaCall(next, closers); ok {
 		return result{calls: []written{w}, end: s.swallow(end, closers)}, true
@@ -29,13 +35,13 @@ func (s *scanner) gemmaCall(i int, closers []string) (w written, end int, ok boo
 		return w, 0, false
 	}
 	name := s.in.Slice(i, end)
-	if last := strings.LastIndexByte(name, ':'); last >= 0 && !s.catalog.known(name) {
+	if last := strings.LastIndexByte(name, ':'); last >= 0 && !s.known(name) {
 		name = name[last+1:]
 	}
 	next := s.gap(end)
 	region := s.region(closers, fence{})
-	region.Quotes = []string{`<|"|>`, "<escape>"}
-	s.announce(name)
+	region.Quotes = gemmaQuotes
+	s.announce(name, next)
 	switch s.in.At(next) {
 	case '{':
 		found, ok := s.value(next, region)
@@ -49,7 +55,7 @@ func (s *scanner) gemmaCall(i int, closers []string) (w written, end int, ok boo
 		}
 		return w, end, ok
 	}
-	if s.catalog.known(name) && s.oneOf(next, closers) > 0 {
+	if s.known(name) && s.oneOf(next, closers) > 0 {
 		return written{name: name}, next, true
 	}
 	return w, 0, false

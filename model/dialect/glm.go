@@ -1,15 +1,13 @@
 package dialect
 
 import (
-	"strings"
-
 	"github.com/jackline-ai/jackline/args"
 )
 
 // glm reads GLM's keys and values behind a tool's name; the first key stands at i.
 func (s *scanner) glm(name string, i int) (written, int, bool) {
-	s.announce(name)
-	schema := s.catalog.Schema(name)
+	s.announce(name, i)
+	schema := s.schemaOf(name)
 	w := written{name: name, given: true}
 	o := &args.Object{}
 	end := i
@@ -68,7 +66,7 @@ func (s *scanner) glmValue(i int) rawValue {
 	}
 	const closer = "</arg_value>"
 	at, end, ok := s.find(closer, '<', start, func(i int) int { return s.oneOf(i, []string{closer}) })
-	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return max(s.oneOf(i, glmEnds), s.oneOf(i, ends)) })
+	stop, _, stopped := s.find("<arg_key>", '<', start, func(i int) int { return max(s.oneOf(i, glmEnds), s.in.Word(i, ends)) })
 	switch {
 	case ok && (!stopped || at < stop || s.in.Has(stop, "</tool_call>") && !s.lineStart(stop)):
 		return rawValue{text: s.in.Slice(start, at), closed: true, end: s.skipAll(end, closer)}
@@ -82,13 +80,3 @@ func (s *scanner) glmValue(i int) rawValue {
 
 // glmEnds end a value that was not closed, beside the ends of a turn.
 var glmEnds = []string{"<arg_key>", "</tool_call>"}
-
-// splitName takes apart a tool's name and the key that ran into it.
-func (s *scanner) splitName(text string) (tool, key string, ok bool) {
-	for n := len(text) - 1; n > 0; n-- {
-		if schema := s.catalog.Schema(text[:n]); schema != nil && schema.Field(text[n:]) != nil {
-			return text[:n], strings.Clone(text[n:]), true
-		}
-	}
-	return "", "", false
-}

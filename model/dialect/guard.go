@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/model"
 )
 
 // A Guard reads an output while it arrives, and lets through what a person may see of it.
@@ -23,9 +24,9 @@ type Guard struct {
 
 // A Delta is what has become certain.
 type Delta struct {
-	Visible string // more of the visible text
-	Thought string // more of the thoughts
-	Preview string // the name of a tool whose call is being written
+	Visible string        // more of the visible text
+	Thought string        // more of the thoughts
+	Preview model.Preview // news of the call that is being written; its name first, more of its arguments later
 }
 
 // NewGuard returns a guard over one output.
@@ -56,8 +57,10 @@ func (g *Guard) Write(piece []byte) Delta {
 	if g.closed || len(piece) == 0 {
 		return Delta{}
 	}
-	g.piece = piece
-	g.next()
+	if s := g.scanner; s.waits == nil || !s.in.Offer(piece, s.waits) {
+		g.piece = piece
+		g.next()
+	}
 	return g.delta()
 }
 
@@ -82,7 +85,5 @@ func (g *Guard) Close() (Delta, Reading) {
 
 func (g *Guard) delta() Delta {
 	s := g.scanner
-	d := Delta{Visible: s.shown.flow.take(), Thought: s.mind.flow.take(), Preview: s.shown.preview}
-	s.shown.preview = ""
-	return d
+	return Delta{Visible: s.shown.flow.take(), Thought: s.mind.flow.take(), Preview: s.writing.news(s.in)}
 }

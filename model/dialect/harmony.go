@@ -24,6 +24,9 @@ const longestHeader = 200
 // header reads the header at i: <|start|>assistant…<|channel|>…<|message|>, or a part of it.
 func (s *scanner) header(i int) (header, bool) {
 	var h header
+	if s.in.At(i) != '<' || s.in.At(i+1) != '|' {
+		return h, false
+	}
 	k := i
 	started := false
 	if s.in.Has(k, "<|start|>assistant") {
@@ -95,17 +98,19 @@ func harmony(s *scanner, i int) (result, bool) {
 	if !ok || h.to == "" || h.channel == "analysis" {
 		return result{}, false
 	}
-	if !strings.HasPrefix(h.to, "functions.") && !s.catalog.known(h.to) {
+	if !strings.HasPrefix(h.to, "functions.") && !s.known(h.to) {
 		return result{}, false
 	}
 	return s.addressed(h.to, h.end)
 }
 
+var harmonyEnds = []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
+
 // addressed reads the arguments in a message to a tool, which begins at i.
 func (s *scanner) addressed(to string, i int) (result, bool) {
-	closers := []string{"<|call|>", "<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
+	closers := harmonyEnds
 	w := written{name: to, given: true}
-	s.announce(to)
+	s.announce(to, i)
 	next := s.gap(i)
 	if c := s.in.At(next); c == '{' || c == '[' || c == '"' {
 		if found, ok := s.value(next, s.region(closers, fence{})); ok {
@@ -113,7 +118,7 @@ func (s *scanner) addressed(to string, i int) (result, bool) {
 			return result{calls: []written{w}, end: s.swallow(s.between(found.End), closers[:1])}, true
 		}
 	}
-	if end := s.oneOf(next, closers[:1]); end > 0 && s.catalog.known(to) {
+	if end := s.oneOf(next, closers[:1]); end > 0 && s.known(to) {
 		return result{calls: []written{w}, end: end}, true
 	}
 	return s.unusable(next, body{end: next}, closers[:3])

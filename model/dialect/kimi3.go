@@ -19,7 +19,7 @@ func kimi3(s *scanner, i int) (result, bool) {
 		if !ok {
 			break
 		}
-		if start == i && !s.catalog.known(w.name) {
+		if start == i && !s.known(w.name) {
 			break
 		}
 		calls = append(calls, w)
@@ -66,8 +66,8 @@ func (s *scanner) kimi3Call(i int) (w written, end int, ok bool) {
 		return w, 0, false
 	}
 	w = written{name: call["tool"], given: true}
-	s.announce(w.name)
-	schema := s.catalog.Schema(w.name)
+	s.announce(w.name, end)
+	schema := s.schemaOf(w.name)
 	o := &args.Object{}
 	for {
 		argument, start, ok := s.openPart(s.gap(end), "argument")

@@ -27,11 +27,11 @@ func functionary(s *scanner, i int) (result, bool) {
 		return result{}, false
 	}
 	name := s.in.Slice(start, end)
-	if !s.catalog.known(name) {
+	if !s.known(name) {
 		return result{}, false
 	}
-	s.announce(name)
 	next := s.gap(end)
+	s.announce(name, next)
 	if c := s.in.At(next); c == '{' || c == '[' {
 		if found, ok := s.value(next, s.bareRegion()); ok {
 			w := written{name: name, args: found.Value, given: true, cut: cut(found, found.Value)}

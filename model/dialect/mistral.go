@@ -2,6 +2,8 @@ package dialect
 
 const toolCalls = "[TOOL_CALLS]"
 
+var mistralEnds = []string{"[/TOOL_CALLS]", toolCalls}
+
 // mistral reads Mistral's calls: a list or an object, or since v11 a name and its arguments.
 func mistral(s *scanner, i int) (result, bool) {
 	if !s.in.Has(i, toolCalls) {
@@ -11,13 +13,13 @@ func mistral(s *scanner, i int) (result, bool) {
 	for s.in.Has(start, toolCalls) {
 		start = s.gap(start + len(toolCalls))
 	}
-	closers := []string{"[/TOOL_CALLS]", toolCalls}
+	closers := mistralEnds
 	var calls []written
 	end := start
 	for { // several calls may share a marker
 		next := s.between(end)
 		w, after, ok := s.mistralCall(next, closers)
-		if !ok || len(calls) > 0 && !s.catalog.known(w.name) {
+		if !ok || len(calls) > 0 && !s.known(w.name) {
 			break
 		}
 		calls = append(calls, w)
@@ -53,7 +55,7 @@ func (s *scanner) mistralCall(i int, closers []string) (w written, end int, ok b
 	if c := s.in.At(next); c != '{' && !(marked && (c == '[' || c == '"')) {
 		return w, 0, false
 	}
-	s.announce(w.name)
+	s.announce(w.name, next)
 	found, ok := s.value(next, s.region(closers, fence{}))
 	if !ok {
 		return w, 0, false

@@ -1,7 +1,7 @@
 package dialect
 
 import (
-	"unicode/utf8"
+	"strings"
 
 	"github.com/jackline-ai/jackline/args"
 )
@@ -18,24 +18,21 @@ type flow struct {
 }
 
 func (f *flow) add(piece []byte) {
-	f.rest = append(f.rest, piece...)
-	n := len(f.rest)
-	for back := 1; back <= utf8.UTFMax && back <= n; back++ {
-		c := f.rest[n-back]
-		if utf8.RuneStart(c) {
-			if !utf8.FullRune(f.rest[n-back:]) {
-				n -= back
-			}
-			break
-		}
+	if len(f.rest) > 0 {
+		f.rest = append(f.rest, piece...)
+		n := args.Characters(f.rest)
+		f.pass(f.rest[:n])
+		f.rest = append(f.rest[:0], f.rest[n:]...)
+		return
 	}
-	f.pass(f.rest[:n])
-	f.rest = append(f.rest[:0], f.rest[n:]...)
+	n := args.Characters(piece)
+	f.pass(piece[:n])
+	f.rest = append(f.rest, piece[n:]...)
 }
 
 func (f *flow) pass(text []byte) {
 	if !f.begun {
-		text = trimLeft(text)
+		text = args.TrimLeft(text)
 		if len(text) == 0 {
 			return
 		}
@@ -45,7 +42,7 @@ func (f *flow) pass(text []byte) {
 		}
 	}
 	if f.exact {
-		n := len(args.TrimRight(string(text)))
+		n := len(args.TrimRight(text))
 		if n > 0 {
 			f.out = append(f.out, f.blank...)
 			f.blank = f.blank[:0]
@@ -54,13 +51,6 @@ func (f *flow) pass(text []byte) {
 		text = text[:n]
 	}
 	f.out = append(f.out, text...)
-}
-
-func trimLeft(text []byte) []byte {
-	if len(text) == 0 || text[0] > ' ' && text[0] < utf8.RuneSelf {
-		return text
-	}
-	return text[len(text)-len(args.TrimLeft(string(text))):]
 }
 
 // end lets out what is left of a character that never became whole, and begins a new text.
@@ -79,56 +69,57 @@ func (f *flow) take() string {
 
 // answer is the visible text.
 type answer struct {
-	text []byte
-	lead int    // blanks at its beginning
-	held []byte // the closing tag of a wrapper, and blanks after it
+	text args.Spans
+	some bool       // there is more in it than blanks
+	held args.Spans // the closing tag of a wrapper, and blanks after it
 	flow flow
 	live bool
 
 	wrapper string // the tag around the answer that was taken off
-	preview string // a call that is being written
 }
 
 // add adds text; blank says that it is nothing but blanks.
-func (a *answer) add(piece []byte, blank bool) {
+func (a *answer) add(in *args.Input, from, to int, blank bool) {
 	if len(a.held) > 0 {
-		a.held = append(a.held, piece...)
 		if blank {
+			a.held.Add(from, to)
 			return
 		}
-		piece, a.held = a.held, nil
+		for _, p := range a.held {
+			a.show(in, int(p.From), int(p.To))
+		}
+		a.held = nil
 	}
-	a.text = append(a.text, piece...)
+	a.show(in, from, to)
+}
+
+func (a *answer) show(in *args.Input, from, to int) {
+	a.text.Add(from, to)
+	piece := in.Bytes()[from:to]
+	if !a.some {
+		a.some = len(args.TrimLeft(piece)) > 0
+	}
 	if a.live {
 		a.flow.add(piece)
 	}
 }
 
-// begun reports whether there is anything to see yet.
-func (a *answer) begun() bool {
-	rest := trimLeft(a.text[a.lead:])
-	a.lead = len(a.text) - len(rest)
-	return len(rest) > 0
-}
-
 // hold keeps a closing tag back until it is known whether it ends the text.
-func (a *answer) hold(tag string) { a.held = append(a.held, tag...) }
-
-func (a *answer) whole() string { return args.Trim(string(a.text)) }
+func (a *answer) hold(from, to int) { a.held.Add(from, to) }
 
 func (a *answer) reset() {
-	a.text, a.lead, a.held, a.wrapper = nil, 0, nil, ""
+	a.text, a.some, a.held, a.wrapper = nil, false, nil, ""
 	a.flow.rest = nil
 }
 
 // mind collects thoughts, and everything else as well: until the end any text may
 // turn out to have been one.
 type mind struct {
-	parts   []part
-	current []byte // of the thought or the other text that is being read
-	inside  bool   // in a thought
-	seen    bool   // there was a thought, though it may have been empty
-	loose   int    // parts before this one are thoughts for certain
+	all    args.Spans
+	parts  []part
+	inside bool // in a thought
+	seen   bool // there was a thought, though it may have been empty
+	loose  int  // parts before this one are thoughts for certain
 
 	live bool
 	flow flow
@@ -136,12 +127,12 @@ type mind struct {
 
 // part is a stretch of output between two boundaries of thoughts.
 type part struct {
-	text []byte
+	end  uint32 // of its spans among all
 	kind kind
 }
 
 // kind says what a part is.
-type kind int
+type kind int8
 
 const (
 	outside kind = iota // text and calls
@@ -150,7 +141,21 @@ const (
 )
 
 // draft remembers text outside of thoughts as it was written.
-func (m *mind) draft(piece []byte) { m.current = append(m.current, piece...) }
+func (m *mind) draft(from, to int) {
+	if len(m.all) > m.begin() {
+		m.all.Add(from, to)
+	} else if from < to { // a part of its own
+		m.all = append(m.all, args.Span{From: uint32(from), To: uint32(to)})
+	}
+}
+
+// begin is where the spans of the part begin that is being read.
+func (m *mind) begin() int {
+	if len(m.parts) == 0 {
+		return 0
+	}
+	return int(m.parts[len(m.parts)-1].end)
+}
 
 // enter begins a thought.
 func (m *mind) enter() {
@@ -159,10 +164,10 @@ func (m *mind) enter() {
 }
 
 // think adds to the thought that is being read.
-func (m *mind) think(piece []byte, k kind) {
-	m.current = append(m.current, piece...)
+func (m *mind) think(in *args.Input, from, to int, k kind) {
+	m.draft(from, to)
 	if m.live && k == thought {
-		m.flow.add(piece)
+		m.flow.add(in.Bytes()[from:to])
 	}
 }
 
@@ -174,10 +179,9 @@ func (m *mind) leave(k kind) {
 
 // close ends a part.
 func (m *mind) close(k kind) {
-	if len(m.current) > 0 {
-		m.parts = append(m.parts, part{m.current, k})
+	if len(m.all) > m.begin() {
+		m.parts = append(m.parts, part{uint32(len(m.all)), k})
 	}
-	m.current = nil
 	if k != outside {
 		m.flow.end()
 	}
@@ -185,9 +189,11 @@ func (m *mind) close(k kind) {
 
 // claim makes thoughts of all that came before. Told says that it must not go out as a
 // thought, since it went out as text.
-func (m *mind) claim(told bool) {
+func (m *mind) claim(in *args.Input, told bool) {
 	if m.live && !told {
-		m.flow.add(m.current)
+		for _, p := range m.all[m.begin():] {
+			m.flow.add(p.Bytes(in))
+		}
 		m.flow.end()
 	}
 	m.close(outside)
@@ -197,23 +203,25 @@ func (m *mind) claim(told bool) {
 	m.seen = true
 }
 
-func (m *mind) whole() string {
+func (m *mind) whole(in *args.Input) string {
 	if m.inside {
 		m.close(thought)
 	}
-	var b []byte
+	var b strings.Builder
+	from := uint32(0)
 	for _, p := range m.parts {
-		if p.kind != thought {
-			continue
+		text := ""
+		if p.kind == thought {
+			text = m.all[from:p.end].Text(in)
 		}
-		text := args.Trim(string(p.text))
+		from = p.end
 		if text == "" {
 			continue
 		}
-		if len(b) > 0 {
-			b = append(b, '\n')
+		if b.Len() > 0 {
+			b.WriteByte('\n')
 		}
-		b = append(b, text...)
+		b.WriteString(text)
 	}
-	return string(b)
+	return b.String()
 }

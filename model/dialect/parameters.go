@@ -17,7 +17,7 @@ type parameters struct {
 
 // parameters reads the parameters behind the tag of a function.
 func (s *scanner) parameters(function openTag) parameters {
-	p := parameters{object: &args.Object{}, schema: s.catalog.Schema(function.value), end: function.end}
+	p := parameters{object: &args.Object{}, schema: s.schemaOf(function.value), end: function.end}
 	for {
 		i := s.gap(p.end)
 		if end := s.closeTag(i, "function", "invoke"); end > 0 {
@@ -136,10 +136,10 @@ func (s *scanner) boundary(i int, schema *args.Schema) int {
 	if end := s.closeTag(i, "function", "invoke", "tool_call", "function_calls", "tool_calls"); end > 0 {
 		return end
 	}
-	if end := s.oneOf(i, ends); end > 0 {
+	if end := s.in.Word(i, ends); end > 0 {
 		return end
 	}
-	if t, ok := s.openTag(i, "function", "invoke"); ok && s.catalog.known(t.value) && s.lineStart(i) {
+	if t, ok := s.openTag(i, "function", "invoke"); ok && s.known(t.value) && s.lineStart(i) {
 		return t.end
 	}
 	return 0
@@ -152,11 +152,11 @@ func (s *scanner) endsFunction(i, end int) bool {
 		return false
 	}
 	next := s.gap(end)
-	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.oneOf(next, ends) > 0 {
+	if s.in.At(next) == args.End || s.closeTag(next, "tool_call", "function_calls", "tool_calls") > 0 || s.in.Word(next, ends) > 0 {
 		return true
 	}
 	t, ok := s.openTag(next, "function", "invoke")
-	return ok && s.catalog.known(t.value)
+	return ok && s.known(t.value)
 }
 
 // lineStart reports whether nothing but blanks stands before i on its line.
@@ -182,7 +182,7 @@ func (v rawValue) read(schema *args.Schema, text bool) any {
 		raw = args.Trim(raw)
 	}
 	if (strings.Contains(raw, "&lt;") || strings.Contains(raw, "&gt;")) && !strings.ContainsAny(raw, "<>") {
-		raw = unescape(raw)
+		raw = args.Unescape(raw)
 	}
 	if text || schema != nil && schema.Type() == "string" {
 		return raw

@@ -26,7 +26,7 @@ func (s *scanner) pythonList(i int, region args.Region, known bool) (calls []wri
 		case ']':
 			return calls, i + 1, true
 		}
-		if known && !s.catalog.known(s.in.Slice(i, s.name(i))) {
+		if known && !s.known(s.in.Slice(i, s.name(i))) {
 			return calls, end, false
 		}
 		w, next, ok := s.python(i, region)
@@ -45,7 +45,7 @@ func (s *scanner) python(i int, region args.Region) (w written, end int, ok bool
 		return w, i, false
 	}
 	w = written{name: s.in.Slice(i, end), given: true}
-	s.announce(w.name)
+	s.announce(w.name, end)
 	region.Call, region.Items = true, args.Anything
 	named, listed := &args.Object{}, []any{}
 	for end++; ; {
@@ -110,7 +110,7 @@ func (s *scanner) arguments(tool string, named *args.Object, listed []any) any {
 	case named.Len() == 0:
 		return listed
 	}
-	schema := s.catalog.Schema(tool)
+	schema := s.schemaOf(tool)
 	if schema == nil || len(listed) != 1 {
 		return named
 	}
@@ -143,7 +143,7 @@ func (s *scanner) statement(i int, region args.Region) ([]written, int, bool) {
 			i = s.in.Skip(i + len(word))
 		}
 	}
-	if s.in.Has(i, "print(") && !s.catalog.known("print") {
+	if s.in.Has(i, "print(") && !s.known("print") {
 		calls, end, ok := s.statement(s.in.Skip(i+len("print(")), region)
 		if !ok { // it prints something else
 			_, end, ok = s.python(i, region)

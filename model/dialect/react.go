@@ -38,7 +38,7 @@ func react(s *scanner, i int) (result, bool) {
 	}
 	name := s.in.Slice(start, end)
 	next := s.in.SkipLine(end)
-	if s.in.At(next) != '\n' || !s.catalog.known(name) {
+	if s.in.At(next) != '\n' || !s.known(name) {
 		return result{}, false
 	}
 	next = s.in.Skip(next)
@@ -46,7 +46,7 @@ func react(s *scanner, i int) (result, bool) {
 	if !s.in.Has(next, input) {
 		return result{}, false
 	}
-	s.announce(name)
+	s.announce(name, next+len(input))
 	w := written{name: name, given: true}
 	end = s.actionInput(&w, next+len(input))
 	return result{calls: []written{w}, end: end}, true

@@ -126,14 +126,14 @@ func TestLinear(t *testing.T) {
 		for range 4 {
 			once = fastest(func() { Read(c, small) })
 			more = fastest(func() { Read(c, large) })
-			if more < 8*once || more < 30*time.Millisecond {
+			if more < time.Second*slower && (more < 8*once || more < 30*time.Millisecond*slower) {
 				break
 			}
 		}
-		if more >= 8*once && more >= 30*time.Millisecond {
+		if more >= 8*once && more >= 30*time.Millisecond*slower {
 			t.Errorf("%q: four times the text took %v instead of %v", unit, more, once)
 		}
-		if more > time.Second {
+		if more > time.Second*slower {
 			t.Errorf("%q: %d bytes took %v", unit, len(large), more)
 		}
 	}
@@ -170,5 +170,24 @@ func TestOptions(t *testing.T) {
 	}
 	if args.Trim(" x\u200b") != "x" {
 		t.Error("Trim")
+	}
+}
+
+// TestAsked asks that the name that no tool has comes through, and only with the error that it explains.
+func TestAsked(t *testing.T) {
+	c := everything(t, loadCorpus(t))
+	fly := "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>"
+	for text, want := range map[string]string{
+		fly:                                     "fly",
+		fly + "\n<tool_call>sail()</tool_call>": "fly",
+		"[TOOL_CALLS]fly_away[ARGS]{}":          "fly_away",
+		"```tool\nnothing\n```\n" + fly:         "",
+		fly + "<tool_call>{\"name\": \"time_now\"}</tool_call>": "",
+		fly + "</think>No.":                      "",
+		"{\"name\": \"fly\", \"arguments\": {}}": "",
+	} {
+		if r := Read(c, text); r.Asked != want {
+			t.Errorf("%q: asked for %q, want %q", text, r.Asked, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
@@ -12,10 +13,14 @@ type scanner struct {
 	in      *args.Input
 	catalog *Catalog
 	limit   int
-	table   *[256][]family
+	table   *table
 	plain   bool // there are no tools
 
-	i      int
+	i int
+	// waits, where the scan is between two things of which the next may be mere text, passes over the text if all that is known
+	// is that. It spares a guard waking the scan for each word.
+	waits func(known []byte) bool
+
 	first  bool // nothing but blanks stands before i on its line
 	fresh  bool // or nothing but blanks since a thought, a framing token or another call
 	indent int  // spaces since then
@@ -23,15 +28,24 @@ type scanner struct {
 
 	calls []model.Call
 	err   model.Garbled
-	ended bool // by an invented result: no call counts any more
+	wrong string // the name that no tool has
+	ended bool   // by an invented result: no call counts any more
 
-	shown  answer
-	mind   mind
-	orphan bool
+	shown   answer
+	writing writing
+	mind    mind
+	orphan  bool
 
-	finders map[string]*finder
-	runs    runs
-	spent   int // bytes that were looked at in vain
+	asked    string // the name that was looked up last
+	found    *entry
+	tellName func(key, text string)     // named and argumentsAt, made once
+	tellArgs func(key string, i, j int) //
+	around   args.Region                // the last region, without a fence
+	within   []string                   // and its closers
+	finders  map[string]*finder
+	runs     runs
+	spent    int  // bytes that were looked at in vain
+	decoded  bool // the rest of the output was escaped
 }
 
 func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
@@ -40,9 +54,10 @@ func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
 		s.limit = 3
 	}
 	if s.plain = o.Plain; !s.plain {
-		s.table = byFirst()
+		s.table = all
 	}
 	s.finders = make(map[string]*finder)
+	s.tellName, s.tellArgs = s.named, s.argumentsAt
 	s.mind.inside, s.mind.seen = o.Thinking, o.Thinking
 	return s
 }
@@ -52,7 +67,14 @@ func (s *scanner) run() {
 	if s.mind.inside {
 		s.ponder(plainThought)
 	}
-	for s.in.At(s.i) != args.End {
+	pass := s.passText
+	for {
+		s.waits = pass
+		c := s.in.At(s.i)
+		s.waits = nil
+		if c == args.End {
+			return
+		}
 		s.step()
 	}
 }
@@ -60,23 +82,21 @@ func (s *scanner) run() {
 func (s *scanner) reading() Reading {
 	r := Reading{
 		Calls:   s.calls,
-		Visible: s.shown.whole(),
-		Thought: s.mind.whole(),
+		Visible: s.shown.text.Text(s.in),
+		Thought: s.mind.whole(s.in),
 		Orphan:  s.orphan,
 	}
 	if len(s.calls) == 0 {
-		r.Error = s.err
+		r.Error, r.Asked = s.err, s.wrong
 	}
 	return r
 }
 
-// step deals with what stands at i: a run of ordinary text, or something that begins with one
-// of the bytes that can begin something.
+// step deals with what stands at i: a run of ordinary text, or something that may be more.
 func (s *scanner) step() {
-	j, known := s.i, s.in.Bytes()
-	for j < len(known) && !s.begins(known, j) {
-		j++
-	}
+	s.writing.end(s.i)
+	known := s.in.Bytes()
+	j := s.ordinary(known)
 	if j > s.i {
 		s.text(j)
 		return
@@ -92,6 +112,26 @@ func (s *scanner) step() {
 	}
 }
 
+// ordinary returns how far what is known is ordinary text.
+func (s *scanner) ordinary(known []byte) int {
+	j := s.i
+	for j < len(known) && (special[known[j]] == nothing || !s.begins(known, j)) {
+		j++
+	}
+	return j
+}
+
+// passText is step for a piece that is nothing but ordinary text. It reports whether that is so. At its end no character may be
+// in the midst: what that is might have to be waited for.
+func (s *scanner) passText(known []byte) bool {
+	if known[len(known)-1] >= utf8.RuneSelf || s.ordinary(known) < len(known) {
+		return false
+	}
+	s.writing.end(s.i)
+	s.text(len(known))
+	return true
+}
+
 // tagLike reports whether the angle bracket at i may begin a tag or a token. In most texts
 // this saves asking everyone who is waiting for one.
 func (s *scanner) tagLike(i int) bool {
@@ -102,36 +142,96 @@ func (s *scanner) tagLike(i int) bool {
 	return letter(c) || c == '/' || c == '|' || c >= 0x80
 }
 
-// begins reports whether something may begin at i.
-func (s *scanner) begins(text []byte, i int) bool {
-	switch special[text[i]] {
+// begins reports whether something may begin at i, where a byte stands that something begins with. It asks for no bytes: as far
+// as they have not arrived, something may.
+func (s *scanner) begins(known []byte, i int) bool {
+	switch c := special[known[i]]; c {
 	case always:
 		return true
-	case word:
-		return i == 0 || !letter(int(text[i-1]))
+	case tag: // most angle brackets are for comparing
+		if i+1 >= len(known) {
+			return true
+		}
+		c := int(known[i+1])
+		return letter(c) || c == '/' || c == '|' || c >= 0x80
+	case fresh:
+		return s.freshAt(known, i)
+	case either:
+		return begun(known[i:], markers[either]) || s.freshAt(known, i)
+	default:
+		if !begun(known[i:], markers[c]) {
+			return false
+		}
+		return c == literal || i == 0 || !letter(int(known[i-1]))
+	}
+}
+
+// begun reports whether text begins with one of the words, or is the beginning of one.
+func begun(text []byte, words []string) bool {
+	for _, w := range words {
+		n := min(len(w), len(text))
+		if n > 1 && text[1] != w[1] {
+			continue
+		}
+		if string(text[:n]) == w[:n] {
+			return true
+		}
 	}
 	return false
 }
 
-// The places where a byte can begin something.
+// freshAt reports whether i may be a place for a value without a marker: nothing but blanks stands before it.
+func (s *scanner) freshAt(known []byte, i int) bool {
+	for i--; i >= s.i; i-- {
+		switch c := known[i]; {
+		case c == '\n', c >= 0x80: // which may be a blank too
+			return true
+		case c != ' ' && c != '\t' && c != '\r':
+			return false
+		}
+	}
+	return s.fresh
+}
+
+// What a byte can begin, and where.
 const (
-	always = iota + 1
-	word   // where a word begins
+	nothing = iota
+	always
+	tag
+	fresh   // something where a value may stand
+	either  // that, or one of its markers anywhere
+	literal // one of its markers
+	wordA   // one of its markers, where a word begins
+	wordO
+	wordC
+	wordF
+	wordT
+	last
 )
 
 // special are the bytes that can begin something.
 var special = [256]int8{
-	'<': always, '[': always, '{': always, ']': always, '`': always, '~': always, '&': always, '>': always,
-	'a': always, 0xE2: always, // of ◁
-	'A': word, 'O': word, 'c': word, 'f': word, 't': word,
+	'<': tag, '`': always, '~': fresh, '{': fresh, '>': fresh, '[': either,
+	']': literal, '&': literal, 'a': literal, 0xE2: literal,
+	'A': wordA, 'O': wordO, 'c': wordC, 'f': wordF, 't': wordT,
+}
+
+// markers are what those begin that begin something only with certain bytes behind them.
+var markers = [last][]string{
+	either:  {"[THINK]", "[/THINK]", "[TOOL_", "[tool result:"},
+	literal: {sentinel, "&lt;", stripped, "◁"},
+	wordA:   {action},
+	wordO:   {"Observation:"},
+	wordC:   {"commentary to=functions."},
+	wordF:   {functools},
+	wordT:   {"to=functions."},
 }
 
 // text lets the text up to j stand as an ordinary answer.
 func (s *scanner) text(j int) {
-	piece := s.in.Bytes()[s.i:j]
-	s.mind.draft(piece)
+	s.mind.draft(s.i, j)
 	if s.open() {
-		s.shown.add(piece, len(s.shown.held) > 0 && s.blank(s.i, j))
+		s.shown.add(s.in, s.i, j, len(s.shown.held) > 0 && s.blank(s.i, j))
 	}
 	s.place(j)
 	s.i = j
@@ -144,15 +244,21 @@ func (s *scanner) place(j int) {
 		s.first, s.fresh, s.indent = true, true, 0
 		k += n + 1
 	}
+	if !s.fresh {
+		return
+	}
 	for _, c := range s.in.Bytes()[k:j] {
-		switch c {
-		case ' ':
+		switch {
+		case c == ' ':
 			s.indent++
-		case '\t':
+		case c == '\t':
 			s.indent += 4
+		case c != '\r' && c < 0x80:
+			s.first, s.fresh = false, false
+			return
 		}
 	}
-	if s.fresh && !s.blank(k, j) {
+	if !s.blank(k, j) {
 		s.first, s.fresh = false, false
 	}
 }
@@ -199,7 +305,7 @@ func (s *scanner) call() bool {
 	if s.plain {
 		return false
 	}
-	for _, f := range s.table[s.in.At(s.i)] {
+	for _, f := range s.at(s.i) {
 		r, ok := f.read(s, s.i)
 		if !ok {
 			continue
@@ -219,11 +325,9 @@ func (s *scanner) take(r result) {
 	if r.end > s.in.Known() {
 		r.end = s.in.Known()
 	}
-	if r.end > s.i {
-		s.mind.draft(s.in.Bytes()[s.i:r.end])
-	}
+	s.mind.draft(s.i, r.end)
 	if r.bad {
-		s.fail(model.Unreadable)
+		s.fail(model.Unreadable, "")
 	}
 	for _, w := range r.calls {
 		s.accept(w)
@@ -233,43 +337,36 @@ func (s *scanner) take(r result) {
 }
 
 func (s *scanner) accept(w written) {
-	call, ok := s.catalog.call(w)
+	t, ok := s.lookup(w.name)
 	switch {
 	case !ok:
-		s.fail(model.UnknownTool)
+		s.fail(model.UnknownTool, w.name)
 	case !s.ended && len(s.calls) < s.limit:
-		s.calls = append(s.calls, call)
+		s.calls = append(s.calls, t.call(w))
 	}
 }
 
-func (s *scanner) fail(why model.Garbled) {
+func (s *scanner) fail(why model.Garbled, name string) {
 	if s.err == "" && len(s.calls) == 0 {
-		s.err = why
-	}
-}
-
-// announce tells whoever watches that a call of this tool is being written.
-func (s *scanner) announce(name string) {
-	if s.ended || len(s.calls) >= s.limit {
-		return
-	}
-	if t, ok := s.catalog.Find(name); ok {
-		s.shown.preview = t
+		s.err, s.wrong = why, name
 	}
 }
 
 // reset forgets all that came before an orphan closer.
 func (s *scanner) reset() {
 	s.orphan = true
-	s.calls, s.err, s.ended = nil, "", false
+	s.calls, s.err, s.wrong, s.ended = nil, "", "", false
 	s.fence = fence{}
 	s.shown.reset()
 }
 
+// grace is how much may be read in vain whatever else was read: more than an answer has that is not made to waste time.
+const grace = 64 << 10
+
 // affordable reports whether a value at i may be read at length. Readings that come to
 // nothing are paid for out of what has been read so far, so that no text can make
-// them cost more than a few times its length.
-func (s *scanner) affordable(i int) bool { return s.spent <= 4*i+64<<10 }
+// them cost more than about twice its length.
+func (s *scanner) affordable(i int) bool { return s.spent <= i+grace }
 
 // finder is a search that goes forward only. It remembers where it found its delimiter, or
 // that there is none.

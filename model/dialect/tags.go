@@ -18,10 +18,17 @@ type openTag struct {
 // namespace returns the end of what may stand in front of a tag's name at i: a word and a
 // colon, or DeepSeek's word between bars.
 func (s *scanner) namespace(i int) int {
-	for _, word := range []string{"antml:", "atem:", "minimax:", "steptml:"} {
-		if s.in.Has(i, word) {
-			return i + len(word)
+	switch c := s.in.At(i); c {
+	case 'a', 'm', 's':
+		for _, word := range namespaces {
+			if s.in.Has(i, word) {
+				return i + len(word)
+			}
 		}
+		return i
+	case '|', 0xEF, 0xE2: // the first bytes of the bars
+	default:
+		return i
 	}
 	k := s.bars(i)
 	if k == i || !s.in.Has(k, "DSML") {
@@ -33,6 +40,8 @@ func (s *scanner) namespace(i int) int {
 	}
 	return i
 }
+
+var namespaces = []string{"antml:", "atem:", "minimax:", "steptml:"}
 
 // bars skips up to two of the bars that DeepSeek's tags have.
 func (s *scanner) bars(i int) int {
@@ -147,21 +156,20 @@ func (s *scanner) closing(i int, words []string) int {
 	if end := s.oneOf(i, words); end > 0 || s.in.At(i) != '<' {
 		return end
 	}
-	if c := s.in.At(i + 1); c != '/' && c != '|' && c < 0x80 {
+	k := s.slash(i)
+	if k == 0 {
 		return 0
 	}
 	for _, word := range words {
-		if name, ok := strings.CutPrefix(word, "</"); ok {
-			if end := s.closeTag(i, strings.TrimSuffix(name, ">")); end > 0 {
-				return end
-			}
+		if name, ok := strings.CutPrefix(word, "</"); ok && s.in.Has(k, name) {
+			return k + len(name)
 		}
 	}
 	return 0
 }
 
-// closeTag returns the end of the closing tag at i if its name is one of names, or 0.
-func (s *scanner) closeTag(i int, names ...string) int {
+// slash returns where the name of the closing tag at i begins, or 0.
+func (s *scanner) slash(i int) int {
 	if s.in.At(i) != '<' {
 		return 0
 	}
@@ -169,7 +177,15 @@ func (s *scanner) closeTag(i int, names ...string) int {
 	if s.in.At(k) != '/' {
 		return 0
 	}
-	k = s.namespace(k + 1)
+	return s.namespace(k + 1)
+}
+
+// closeTag returns the end of the closing tag at i if its name is one of names, or 0.
+func (s *scanner) closeTag(i int, names ...string) int {
+	k := s.slash(i)
+	if k == 0 {
+		return 0
+	}
 	for _, name := range names {
 		if s.in.Has(k, name) && s.in.At(k+len(name)) == '>' {
 			return k + len(name) + 1
@@ -185,7 +201,7 @@ func (s *scanner) function(i int) (w written, end int, ok bool) {
 	if !ok {
 		return w, 0, false
 	}
-	s.announce(t.value)
+	s.announce(t.value, t.end)
 	w = written{name: t.value, given: true}
 	if t.empty {
 		return w, t.end, true
@@ -214,7 +230,7 @@ func (s *scanner) endsBody(i int) bool {
 	if _, ok := s.openTag(i, "function", "invoke"); ok {
 		return true
 	}
-	return s.oneOf(i, closers) > 0 || s.oneOf(i, ends) > 0 ||
+	return s.in.Word(i, closers) > 0 || s.in.Word(i, ends) > 0 ||
 		s.closeTag(i, "tool_call", "tool_calls", "function_calls") > 0
 }
 

@@ -10,6 +10,12 @@ const (
 	harmonyThought      // ends at <|end|> or the next header as well
 )
 
+// The tokens that open and close thoughts, beside tags.
+var (
+	thoughtOpeners = args.NewLexicon([]string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"})
+	thoughtClosers = args.NewLexicon([]string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"})
+)
+
 // opener recognises the tag that opens a thought at i.
 func (s *scanner) opener(i int) (end int, t tone, ok bool) {
 	switch s.in.At(i) {
@@ -20,11 +26,8 @@ func (s *scanner) opener(i int) (end int, t tone, ok bool) {
 		if h, ok := s.header(i); ok && h.channel == "analysis" {
 			return h.end, harmonyThought, true
 		}
-		for _, word := range []string{"<|START_THINKING|>", "<|inner_prefix|>", "<|thought_start|>", "<|channel>thought", "<|open|>think<|sep|>"} {
-			if s.in.Has(i, word) {
-				return i + len(word), plainThought, true
-			}
-		}
+		end := s.in.Word(i, thoughtOpeners)
+		return end, plainThought, end > 0
 	case '[':
 		if s.in.Has(i, "[THINK]") {
 			return i + len("[THINK]"), plainThought, true
@@ -45,11 +48,8 @@ func (s *scanner) closer(i int) (end int, ok bool) {
 			end := s.tag(i+2, false)
 			return end, end > 0
 		}
-		for _, word := range []string{"<|END_THINKING|>", "<|inner_suffix|>", "<|thought_end|>", "<channel|>", "<|close|>think<|sep|>"} {
-			if s.in.Has(i, word) {
-				return i + len(word), true
-			}
-		}
+		end := s.in.Word(i, thoughtClosers)
+		return end, end > 0
 	case '[':
 		return i + len("[/THINK]"), s.in.Has(i, "[/THINK]")
 	case 0xE2:
@@ -61,26 +61,43 @@ func (s *scanner) closer(i int) (end int, ok bool) {
 // longestAttributes is how much an opening tag may carry besides its name.
 const longestAttributes = 200
 
+// The names of the tags of thoughts, longer ones first.
+var (
+	tWords = []string{"thinking", "think", "thought"}
+	rWords = []string{"reasoning"}
+)
+
 // tag returns the end of the tag of a thought whose name begins at i, or 0. Only an opening
 // one has attributes.
 func (s *scanner) tag(i int, attributes bool) int {
-	for _, prefix := range []string{"seed:", "mm:"} {
-		if s.in.HasFold(i, prefix) {
-			i += len(prefix)
+	var prefix string
+	switch s.in.At(i) | 0x20 {
+	case 's':
+		prefix = "seed:"
+	case 'm':
+		prefix = "mm:"
+	}
+	if prefix != "" {
+		if !s.in.HasFold(i, prefix) {
+			return 0
+		}
+		i += len(prefix)
+	}
+	var words []string
+	switch s.in.At(i) | 0x20 {
+	case 't':
+		words = tWords
+	case 'r':
+		words = rWords
+	}
+	end := 0
+	for _, w := range words {
+		if s.in.HasFold(i, w) {
+			end = i + len(w)
 			break
 		}
 	}
-	end := 0
-	switch {
-	case s.in.HasFold(i, "thinking"):
-		end = i + len("thinking")
-	case s.in.HasFold(i, "think"):
-		end = i + len("think")
-	case s.in.HasFold(i, "thought"):
-		end = i + len("thought")
-	case s.in.HasFold(i, "reasoning"):
-		end = i + len("reasoning")
-	default:
+	if end == 0 {
 		return 0
 	}
 	if c := s.in.At(end); c != '>' && c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -121,7 +138,7 @@ func (s *scanner) thought() bool {
 
 // orphaned deals with a closer, up to end, that has no opener: all before it was thought.
 func (s *scanner) orphaned(end int) {
-	s.mind.claim(s.shown.flow.begun)
+	s.mind.claim(s.in, s.shown.flow.begun)
 	s.reset()
 	s.drop(end)
 	s.first = true
@@ -134,24 +151,26 @@ func (s *scanner) ponder(t tone) {
 	if s.ended {
 		k = idle
 	}
-	depth := 1
-	first := true // nothing but blanks stands before i on its line
-	empty := true // nor in the whole thought
-	for s.in.At(s.i) != args.End {
-		j, known := s.i, s.in.Bytes()
-		for j < len(known) && known[j] != '<' && known[j] != '[' && known[j] != 0xE2 {
-			switch known[j] {
-			case '\n':
-				first = true
-			case ' ', '\t', '\r':
-			default:
-				first, empty = false, false
+	m := musing{k: k, first: true, empty: true}
+	pass := func(known []byte) bool {
+		for _, c := range known[s.i:] {
+			if c == '<' || c == '[' || c == 0xE2 {
+				return false
 			}
-			j++
 		}
-		if j > s.i {
-			s.mind.think(known[s.i:j], k)
-			s.i = j
+		s.muse(&m, known)
+		return true
+	}
+	depth := 1
+	for {
+		s.waits = pass
+		c := s.in.At(s.i)
+		s.waits = nil
+		if c == args.End {
+			break
+		}
+		at := s.i
+		if s.muse(&m, s.in.Bytes()); s.i > at {
 			continue
 		}
 		if end, ok := s.closer(s.i); ok {
@@ -171,16 +190,42 @@ func (s *scanner) ponder(t tone) {
 			}
 		}
 		if end, _, ok := s.opener(s.i); ok {
-			if first && !empty {
+			if m.first && !m.empty {
 				depth++
 			}
 			s.i = end
 			continue
 		}
-		first, empty = false, false
-		s.mind.think(s.in.Bytes()[s.i:s.i+1], k)
+		m.first, m.empty = false, false
+		s.mind.think(s.in, s.i, s.i+1, k)
 		s.i++
 	}
 	s.mind.leave(k)
 	s.drop(s.i)
+}
+
+// musing is what is known about a thought that is being read.
+type musing struct {
+	k     kind
+	first bool // nothing but blanks stands before i on its line
+	empty bool // nor in the whole thought
+}
+
+// muse passes over the text of a thought as far as it is known and nothing else can begin in it.
+func (s *scanner) muse(m *musing, known []byte) {
+	j := s.i
+	for j < len(known) && known[j] != '<' && known[j] != '[' && known[j] != 0xE2 {
+		j++
+	}
+	for _, c := range known[s.i:j] {
+		switch c {
+		case '\n':
+			m.first = true
+		case ' ', '\t', '\r':
+		default:
+			m.first, m.empty = false, false
+		}
+	}
+	s.mind.think(s.in, s.i, j, m.k)
+	s.i = j
 }

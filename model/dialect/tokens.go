@@ -102,7 +102,7 @@ func (s *scanner) tokenCall(i int) (w written, end int, ok bool) {
 	if sep > 0 {
 		next = s.gap(sep)
 	}
-	s.announce(w.name)
+	s.announce(w.name, next)
 	var f fence
 	if c := s.in.At(next); c == '`' || c == '~' {
 		if opened, ok := s.opens(next); ok {
@@ -119,7 +119,7 @@ func (s *scanner) tokenCall(i int) (w written, end int, ok bool) {
 		w.args, w.cut = found.Value, cut(found, found.Value)
 		return w, s.afterFence(s.between(found.End), f), true
 	}
-	if sep > 0 && s.catalog.known(w.name) && (s.in.At(next) == args.End || s.oneOf(next, tokenEnds) > 0) {
+	if sep > 0 && s.known(w.name) && (s.in.At(next) == args.End || s.oneOf(next, tokenEnds) > 0) {
 		w.cut = s.in.At(next) == args.End
 		return w, next, true
 	}

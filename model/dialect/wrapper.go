@@ -35,42 +35,44 @@ var wrapped = []wrapper{
 }
 
 // openers are the markers that begin calls, for where one of them ends something else.
-var openers = func() []string {
+var openers = func() *args.Lexicon {
 	words := []string{"<start_function_call>", "<|tool_call>", "<function=", "<invoke ", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|im_start|>", "<|channel|>", "<|start|>"}
 	for _, w := range wrapped {
 		words = append(words, w.open)
 	}
-	return words
+	return args.NewLexicon(words)
 }()
+
+// turnsAndCalls are the words that end a value behind a marker, beside its own closer.
+var turnsAndCalls = args.NewLexicon(ends.Words, openers.Words)
 
 // wrappers reads what stands between a pair of markers.
 func wrappers(s *scanner, i int) (result, bool) {
-	for _, w := range wrapped {
-		if end := s.opensWith(i, w); end > 0 {
-			return s.wrapped(end, w)
+	k := s.namespace(i + 1)
+	for n := range wrapped {
+		if end := s.opensWith(i, k, &wrapped[n]); end > 0 {
+			return s.wrapped(end, &wrapped[n])
 		}
 	}
 	return result{}, false
 }
 
-// opensWith returns the end of the opening marker of w at i, or 0.
-func (s *scanner) opensWith(i int, w wrapper) int {
+// opensWith returns the end of the opening marker of w at i, or 0. The name of a tag would begin at k.
+func (s *scanner) opensWith(i, k int, w *wrapper) int {
 	if s.in.Has(i, w.open) {
 		return i + len(w.open)
 	}
-	if w.tags {
-		if k := s.namespace(i + 1); s.in.Has(k, w.open[1:]) {
-			return k + len(w.open) - 1
-		}
+	if w.tags && k > i+1 && s.in.Has(k, w.open[1:]) {
+		return k + len(w.open) - 1
 	}
 	return 0
 }
 
 // wrapped reads what follows the opening marker that ends at i.
-func (s *scanner) wrapped(i int, w wrapper) (result, bool) {
+func (s *scanner) wrapped(i int, w *wrapper) (result, bool) {
 	start := s.gap(i)
 	for { // the opening marker, or another one, over again
-		end := max(s.oneOf(start, w.skip), s.opensWith(start, w))
+		end := max(s.oneOf(start, w.skip), s.opensWith(start, s.namespace(start+1), w))
 		if end == 0 {
 			break
 		}
@@ -86,7 +88,7 @@ func (s *scanner) wrapped(i int, w wrapper) (result, bool) {
 	return result{calls: b.calls, end: s.swallow(b.end, w.close)}, true
 }
 
-func (s *scanner) wrappedBody(i int, w wrapper) body {
+func (s *scanner) wrappedBody(i int, w *wrapper) body {
 	if w.single {
 		f, ok := s.value(i, s.region(w.close, fence{}))
 		if !ok {
@@ -123,7 +125,7 @@ func (s *scanner) words(i int) int {
 }
 
 // quoted reads a body whose quotation marks came through HTML escaped.
-func (s *scanner) quoted(i int, w wrapper) (result, bool) {
+func (s *scanner) quoted(i int, w *wrapper) (result, bool) {
 	if c := s.in.At(i); c != '{' && c != '[' || !s.affordable(i) {
 		return result{}, false
 	}
@@ -135,7 +137,7 @@ func (s *scanner) quoted(i int, w wrapper) (result, bool) {
 		at = s.in.Known()
 		end = at
 	}
-	text := unescape(s.in.Slice(i, at))
+	text := args.Unescape(s.in.Slice(i, at))
 	s.spent += len(text)
 	inner := &scanner{in: args.Whole(text), catalog: s.catalog, limit: s.limit, finders: make(map[string]*finder)}
 	b := inner.body(0, nil, fence{})
@@ -148,7 +150,7 @@ func (s *scanner) quoted(i int, w wrapper) (result, bool) {
 // functions reads a function that lost its wrapper. It counts only if the tool is known.
 func functions(s *scanner, i int) (result, bool) {
 	t, ok := s.openTag(i, "function", "invoke")
-	if !ok || !s.catalog.known(t.value) {
+	if !ok || !s.known(t.value) {
 		return result{}, false
 	}
 	w, end, ok := s.function(i)
@@ -158,7 +160,7 @@ func functions(s *scanner, i int) (result, bool) {
 		}
 		return result{}, false
 	}
-	return result{calls: []written{w}, end: s.swallow(end, closers)}, true
+	return result{calls: []written{w}, end: s.swallow(end, closers.Words)}, true
 }
 
 // sentinels reads a call of MiniMax M3, which puts a sentinel in front of each tag.
@@ -187,7 +189,7 @@ func functionModel(s *scanner, i int) (result, bool) {
 	next := s.gap(start + len(name))
 	end := s.name(next)
 	if end == next {
-		return s.wrapped(start+len(name), wrapper{open: name, close: closers})
+		return s.wrapped(start+len(name), &wrapper{open: name, close: closers})
 	}
 	w := written{name: s.in.Slice(next, end)}
 	bare := end

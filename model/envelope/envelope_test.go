@@ -92,8 +92,9 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 			note("text", c.Text)
 		case c.Thought != "":
 			note("thought", c.Thought)
-		case c.Preview != "":
-			note("preview", c.Preview)
+		case c.Preview.Name != "" && c.Preview.Args == "":
+			note("preview", c.Preview.Name)
+		case c.Preview.Name != "": // more of its arguments; see TestPreview
 		case c.Call != nil:
 			note("call", c.Call.Name+string(c.Call.Args))
 			if c.Call.Cut {
@@ -160,6 +161,24 @@ func TestStream(t *testing.T) {
 					t.Errorf("%s: generation %d is held: %v", test.name, i, asked.Constraint != nil)
 				}
 			}
+		}
+	}
+}
+
+// TestPreview shows the arguments while they come, from the first one on.
+func TestPreview(t *testing.T) {
+	for _, size := range []int{1, 5, 1000} {
+		p := &player{answers: [][]model.Chunk{says(`{"tool": "read", "args": {"path": "a:b", "from": 2}}`, size, model.Stop)}}
+		r := model.Request{Messages: []model.Message{{Role: model.User, Text: "go"}}, Tools: tools()}
+		got := ""
+		for c, err := range envelope.Wrap(p, envelope.Options{}).Stream(t.Context(), r) {
+			if err != nil || c.Preview.Name != "" && c.Preview.Name != "read" {
+				t.Errorf("%+v, %v", c, err)
+			}
+			got += c.Preview.Args
+		}
+		if want := ` {"path": "a:b", "from": 2}}`; got != want {
+			t.Errorf("in pieces of %d: %q, want %q", size, got, want)
 		}
 	}
 }

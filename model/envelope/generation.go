@@ -83,7 +83,7 @@ func (g *generation) step(ctx context.Context, req model.Request) {
 		return
 	}
 	if s.spoke { // nobody held the model to the form
-		g.over(s.reading.Calls, s.reading.Error)
+		g.over(s.reading)
 		return
 	}
 	step, ok := g.w.form.Read(s.text(), g.tools)
@@ -96,7 +96,7 @@ func (g *generation) step(ctx context.Context, req model.Request) {
 		g.unread(s, step)
 	case step.Final && step.Text != "":
 		if g.yield(model.Chunk{Text: step.Text}, nil) {
-			g.over(nil, "")
+			g.over(dialect.Reading{})
 		}
 	case step.Final:
 		g.answer(ctx, after(req, doneSaid()...), true)
@@ -110,27 +110,27 @@ func (g *generation) step(ctx context.Context, req model.Request) {
 func (g *generation) unread(s *stepReader, step constraint.Step) {
 	text := strings.TrimSpace(s.text())
 	if text == "" {
-		g.over(nil, "")
+		g.over(dialect.Reading{})
 		return
 	}
 	catalog := g.w.catalog(g.r)
 	if name, ok := catalog.Find(step.Name); ok && step.Args != nil {
 		raw, err := args.Canonical(catalog.Schema(name).Shape(step.Args))
 		if err == nil {
-			g.over([]model.Call{{Name: name, Args: raw, Cut: step.Cut || g.finish == model.Length}}, "")
+			g.over(dialect.Reading{Calls: []model.Call{{Name: name, Args: raw, Cut: step.Cut || g.finish == model.Length}}})
 			return
 		}
 	}
 	reading := g.w.options.Dialect.Read(catalog, text)
 	switch {
 	case len(reading.Calls) == 0 && step.Name != "" && !step.Cut:
-		reading.Error = model.UnknownTool
+		reading.Error, reading.Asked = model.UnknownTool, step.Name
 	case len(reading.Calls) == 0 && reading.Error == "":
 		reading.Error = model.Unreadable
 	case len(reading.Calls) > 0 && g.finish == model.Length:
 		reading.Calls[len(reading.Calls)-1].Cut = true
 	}
-	g.over(reading.Calls, reading.Error)
+	g.over(reading)
 }
 
 // call hands a call out, with the body that it may still want.
@@ -149,7 +149,7 @@ func (g *generation) call(ctx context.Context, req model.Request, step constrain
 		raw = nil
 	}
 	c.Args = raw
-	g.over([]model.Call{c}, "")
+	g.over(dialect.Reading{Calls: []model.Call{c}})
 }
 
 // withoutBody writes the arguments of a call whose body comes apart, as every later request will.
@@ -211,7 +211,7 @@ func (g *generation) answer(ctx context.Context, req model.Request, plain bool) 
 	}
 	d, reading := guard.Close()
 	if g.pass(d) {
-		g.over(reading.Calls, reading.Error)
+		g.over(reading)
 	}
 }
 
@@ -267,19 +267,19 @@ func (g *generation) pass(d dialect.Delta) bool {
 }
 
 // over hands out the calls, or why there are none, and how it all ended.
-func (g *generation) over(calls []model.Call, garbled model.Garbled) {
-	for i := range calls {
-		if !g.yield(model.Chunk{Call: &calls[i]}, nil) {
+func (g *generation) over(r dialect.Reading) {
+	for i := range r.Calls {
+		if !g.yield(model.Chunk{Call: &r.Calls[i]}, nil) {
 			return
 		}
 	}
-	if garbled != "" && len(calls) == 0 && !g.yield(model.Chunk{Garbled: garbled}, nil) {
+	if r.Error != "" && len(r.Calls) == 0 && !g.yield(model.Chunk{Garbled: r.Error, Asked: r.Asked}, nil) {
 		return
 	}
 	if g.opaque != "" && !g.yield(model.Chunk{Opaque: g.opaque}, nil) {
 		return
 	}
-	if len(calls) > 0 && g.finish == model.Stop {
+	if len(r.Calls) > 0 && g.finish == model.Stop {
 		g.finish = model.Calls
 	}
 	if last := (model.Chunk{Usage: g.usage, Finish: g.finish}); last != (model.Chunk{}) {
@@ -298,7 +298,9 @@ type stepReader struct {
 	reading dialect.Reading
 	begun   bool // something but blanks has come
 	spoke   bool // words, or calls in another form, have come instead of an object
-	named   bool // the tool's name was shown
+	name    string // of the tool, once it stands there
+	shown   int    // how much of the object need not be shown any more
+	colon   bool   // what comes is arguments
 }
 
 func (s *stepReader) text() string { return s.object.String() }
@@ -323,18 +325,35 @@ func (s *stepReader) take(text, thought string) bool {
 	return s.preview()
 }
 
-// preview shows the name of the tool as soon as it stands there.
+// preview shows the name of the tool as soon as it stands there, and then the arguments as they come.
 func (s *stepReader) preview() bool {
-	const far = 1 << 10 // bytes within which a name stands
-	if s.named || s.object.Len() > far {
-		return true
+	text := s.object.String()
+	if s.name == "" {
+		const far = 1 << 10 // bytes within which a name stands
+		if len(text) > far {
+			return true
+		}
+		name, at, ok := s.g.w.form.Named(text)
+		if !ok || name == "" {
+			return true
+		}
+		s.name, s.shown = name, at
+		if !s.g.yield(model.Chunk{Preview: model.Preview{Name: name}}, nil) {
+			return false
+		}
 	}
-	name, ok := s.g.w.form.Named(s.object.String())
-	if !ok || name == "" {
-		return true
+	if !s.colon { // what stands between the name and the arguments
+		at := strings.IndexByte(text[s.shown:], ':')
+		if at < 0 {
+			return true
+		}
+		s.colon, s.shown = true, s.shown+at+1
 	}
-	s.named = true
-	return s.g.yield(model.Chunk{Preview: name}, nil)
+	if more := text[s.shown:]; strings.TrimSpace(more) != "" {
+		s.shown = len(text)
+		return s.g.yield(model.Chunk{Preview: model.Preview{Name: s.name, Args: more}}, nil)
+	}
+	return true
 }
 
 // let handles what a guard let through: an object behind a thought is kept like one that comes first.
@@ -349,7 +368,7 @@ func (s *stepReader) let(d dialect.Delta) bool {
 			visible = ""
 		}
 	}
-	s.spoke = s.spoke || visible != "" || d.Preview != ""
+	s.spoke = s.spoke || visible != "" || d.Preview.Name != ""
 	d.Visible = visible
 	return s.g.pass(d) && s.preview()
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -94,6 +95,8 @@ type outcome struct {
 	// order has one letter a chunk, repeats left out: t(ext), r(easoning), p(review), c(all), g(arbled), f(inish).
 	order string
 
+	written []model.Preview // the calls that were announced, each with all that was told of its arguments
+
 	opaque string // what goes back with the answer
 }
 
@@ -133,7 +136,8 @@ func (o *outcome) add(t *testing.T, c model.Chunk) {
 	}
 	note(c.Text != "", "t")
 	note(c.Thought != "", "r")
-	note(c.Preview != "", "p")
+	note(c.Preview != model.Preview{}, "p")
+	o.preview(t, c.Preview)
 	note(c.Call != nil, "c")
 	note(c.Garbled != "", "g")
 	note(c.Finish != "" || c.Usage != nil, "f")
@@ -161,6 +165,23 @@ func (o *outcome) add(t *testing.T, c model.Chunk) {
 		o.usage = c.Usage
 	}
 	o.finish = c.Finish
+}
+
+// preview takes news of a call down.
+func (o *outcome) preview(t *testing.T, p model.Preview) {
+	t.Helper()
+	last := len(o.written) - 1
+	switch {
+	case p == model.Preview{}:
+	case p.Name == "":
+		t.Errorf("arguments of a call without a name: %+v", p)
+	case p.Args == "":
+		o.written = append(o.written, p)
+	case last < 0 || o.written[last].Name != p.Name:
+		t.Errorf("arguments of a call that did not begin: %+v", p)
+	default:
+		o.written[last].Args += p.Args
+	}
 }
 
 // good is the outcome of a request that must not fail.
@@ -238,6 +259,15 @@ func testCalls(t *testing.T, open opener) {
 		ids[c.ID] = true
 		if c.Cut {
 			t.Errorf("call %d is cut", i)
+		}
+	}
+	for i, p := range o.written {
+		if p.Args == "" {
+			continue // not every engine tells of them as they come
+		}
+		told, err := args.Strict([]byte(p.Args))
+		if err != nil || i >= len(o.calls) || args.Compact(told) != string(o.calls[i].Args) {
+			t.Errorf("what was told of call %d is %+v, %v", i, p, err)
 		}
 	}
 	if o.finish != model.Calls || o.text != "Look." {

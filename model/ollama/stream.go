@@ -299,7 +299,7 @@ func (a *answer) call(id, name string, raw json.RawMessage) error {
 	}
 	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	a.calls++
-	if !a.yield(model.Chunk{Preview: name}) || !a.yield(model.Chunk{Call: &c}) {
+	if !a.yield(model.Chunk{Preview: model.Preview{Name: name}}) || !a.yield(model.Chunk{Call: &c}) {
 		return engine.ErrGone
 	}
 	return nil

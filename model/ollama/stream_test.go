@@ -82,8 +82,8 @@ func line(c model.Chunk, err error) string {
 		return "text " + c.Text
 	case c.Thought != "":
 		return "thought " + c.Thought
-	case c.Preview != "":
-		return "preview " + c.Preview
+	case c.Preview != model.Preview{}:
+		return "preview " + c.Preview.Name
 	case c.Call != nil:
 		return "call " + c.Call.ID + " " + c.Call.Name + " " + string(c.Call.Args)
 	case c.Garbled != "":

@@ -40,7 +40,7 @@ func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer
 	a := &answer{yield: yield}
 	a.calls = desk{
 		called: engine.Calls{Read: m.readArgs}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known},
-		preview: func(name string) bool { return yield(model.Chunk{Preview: name}) },
+		preview: func(p model.Preview) bool { return yield(model.Chunk{Preview: p}) },
 		yield:   func(c *model.Call) bool { return yield(model.Chunk{Call: c}) },
 	}
 	return a

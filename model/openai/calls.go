@@ -16,6 +16,7 @@ type draft struct {
 	args  strings.Builder
 	nest  nesting // of args
 	shown bool    // its name was announced
+	told  int     // and so much of args
 }
 
 // whole reports whether d could end here.
@@ -60,7 +61,7 @@ type desk struct {
 	last   map[int]string // index to the ID of the call handed out last under it
 	known  [][]model.Tool
 
-	preview func(name string) bool
+	preview func(model.Preview) bool
 	yield   func(*model.Call) bool
 	garbled bool // arguments that could not be read
 }
@@ -144,7 +145,7 @@ func (k *desk) write(d *draft, f fragment) {
 	}
 	if f.Function.Arguments.whole {
 		d.args.Reset()
-		d.nest = nesting{}
+		d.nest, d.told = nesting{}, 0
 	}
 	d.args.WriteString(f.Function.Arguments.text)
 	d.nest.write(f.Function.Arguments.text)
@@ -157,14 +158,19 @@ func (k *desk) knows(name string) bool {
 	return slices.ContainsFunc(k.known, func(tools []model.Tool) bool { return slices.ContainsFunc(tools, is) })
 }
 
-// show announces d's name once it is known: it is a tool's, or its arguments have begun.
+// show announces d's name once it is known, as it is when it is a tool's or its arguments have begun, and then what is new of those.
 func (k *desk) show(d *draft) bool {
 	name := engine.CalledName(d.name)
-	if d.shown || name == "" || d.args.Len() == 0 && !k.knows(name) {
+	if name == "" || !d.shown && d.args.Len() == 0 && !k.knows(name) {
 		return true
 	}
+	if !d.shown && !k.preview(model.Preview{Name: name}) {
+		return false
+	}
 	d.shown = true
-	return k.preview(name)
+	more := d.args.String()[d.told:]
+	d.told += len(more)
+	return more == "" || k.preview(model.Preview{Name: name, Args: more})
 }
 
 // flush hands out calls from the front: all of them at the end, else those that are whole and have another behind them.
@@ -195,7 +201,7 @@ func (k *desk) give(d *draft) bool {
 	}
 	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
 	k.last[d.index] = d.id
-	if !d.shown && !k.preview(name) {
+	if !d.shown && !k.preview(model.Preview{Name: name}) {
 		return false
 	}
 	k.given++

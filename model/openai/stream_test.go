@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,9 @@ func play(t *testing.T, m model.Model, r model.Request) string {
 	t.Helper()
 	var b strings.Builder
 	for c, err := range m.Stream(t.Context(), r) {
-		b.WriteString(line(c, err) + "\n")
+		if c.Preview.Args == "" { // how arguments grow has a test of its own
+			b.WriteString(line(c, err) + "\n")
+		}
 	}
 	return b.String()
 }
@@ -65,8 +68,8 @@ func line(c model.Chunk, err error) string {
 		return "text " + c.Text
 	case c.Thought != "":
 		return "thought " + c.Thought
-	case c.Preview != "":
-		return "preview " + c.Preview
+	case c.Preview != model.Preview{}:
+		return "preview " + c.Preview.Name
 	case c.Call != nil:
 		cut := ""
 		if c.Call.Cut {
@@ -214,5 +217,28 @@ func TestStream(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// What is written of a call is told as it comes, once, and is not text.
+func TestPreview(t *testing.T) {
+	body := text("Look.") + calls(`{"index":0,"id":"1","function":{"name":"file_read","arguments":""}}`) +
+		calls(`{"index":0,"function":{"arguments":"{\"pa"}}`) + calls(`{"index":0,"function":{"arguments":"th\": \"a\"}"}}`) +
+		calls(`{"index":1,"id":"2","function":{"name":"nosuch","arguments":"{}"}}`) + finish("tool_calls")
+	m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	var told []string
+	said := ""
+	for c, err := range m.Stream(t.Context(), request()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += c.Text
+		if c.Preview.Name != "" {
+			told = append(told, c.Preview.Name+" "+c.Preview.Args)
+		}
+	}
+	want := []string{"file_read ", `file_read {"pa`, `file_read th": "a"}`, "nosuch ", "nosuch {}"}
+	if !slices.Equal(told, want) || said != "Look." {
+		t.Errorf("said %q, told %q, want %q", said, told, want)
 	}
 }

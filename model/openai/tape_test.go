@@ -160,7 +160,9 @@ func follow(t *testing.T, m model.Model, r model.Request) (string, []model.Call)
 			numbered.ID = "ID" + string('0'+rune(len(calls)))
 			c.Call = &numbered
 		}
-		b.WriteString(line(c, err) + "\n")
+		if c.Preview.Args == "" {
+			b.WriteString(line(c, err) + "\n")
+		}
 	}
 	return b.String(), calls
 }

@@ -75,7 +75,7 @@ func (w *wrap) again(ctx context.Context, r, req model.Request, yield func(model
 		raw = nil
 	}
 	reading.Calls = []model.Call{{Name: step.Name, Args: raw, Cut: step.Cut || last.Finish == model.Length}}
-	if yield(model.Chunk{Preview: step.Name}, nil) {
+	if yield(model.Chunk{Preview: model.Preview{Name: step.Name}}, nil) {
 		finish(yield, reading, last)
 	}
 	return nil, true

@@ -153,7 +153,7 @@ func finish(yield func(model.Chunk, error) bool, r dialect.Reading, last model.C
 			return
 		}
 	}
-	if r.Error != "" && !yield(model.Chunk{Garbled: r.Error}, nil) {
+	if r.Error != "" && !yield(model.Chunk{Garbled: r.Error, Asked: r.Asked}, nil) {
 		return
 	}
 	if last.Opaque != "" && !yield(model.Chunk{Opaque: last.Opaque}, nil) {

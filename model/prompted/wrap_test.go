@@ -247,7 +247,7 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 			now, text = "text", c.Text
 		case c.Thought != "":
 			now, text = "thought", c.Thought
-		case c.Preview != "":
+		case c.Preview.Name != "":
 			continue
 		case c.Call != nil:
 			now, text = "call", c.Call.Name+string(c.Call.Args)
@@ -255,7 +255,7 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 				text += " cut"
 			}
 		case c.Garbled != "":
-			now, text = "garbled", string(c.Garbled)
+			now, text = "garbled", strings.TrimSpace(string(c.Garbled)+" "+c.Asked)
 		case c.Opaque != "":
 			now, text = "opaque", c.Opaque
 		case c.Usage != nil || c.Finish != "":
@@ -279,7 +279,7 @@ func TestStream(t *testing.T) {
 		{"thought and two calls", "<think>Hm. </think>Now.<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}</tool_call><tool_call>{\"name\": \"find_tools\", \"arguments\": {\"query\": \"x\"}}</tool_call>",
 			"|thought:Hm.|text:Now.|call:shell{\"command\":\"ls\"}|call:find_tools{\"query\":\"x\"}|end:tool_calls"},
 		{"unreadable", "Well.\n```tool\nno idea\n```", "|text:Well.\n|garbled:unreadable|end:stop"},
-		{"unknown", "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>", "|garbled:unknown_tool|end:stop"},
+		{"unknown", "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>", "|garbled:unknown_tool fly|end:stop"},
 		{"cut off", "```tool\n{\"name\": \"shell\", \"args\": {\"command\": \"rm -r /tmp/", "|call:shell{\"command\":\"rm -r /tmp/\"} cut|end:tool_calls"},
 		{"a brace too few", "```tool\n{\"name\": \"shell\", \"args\": {\"command\": \"ls\"}\n```", "|call:shell{\"command\":\"ls\"}|end:tool_calls"},
 	}
@@ -308,7 +308,9 @@ func TestPreview(t *testing.T) {
 		g := dialect.NewGuard(dialect.NewCatalogWith(nine(), map[string]string{"bash": "shell"}), dialect.Options{})
 		preview := ""
 		for _, c := range []byte(text) {
-			preview += g.Write([]byte{c}).Preview
+			if p := g.Write([]byte{c}).Preview; p.Args == "" {
+				preview += p.Name
+			}
 		}
 		if preview != "shell" {
 			t.Errorf("%q: preview %q", text, preview)

@@ -160,7 +160,12 @@ func (a *answer) event(p packet) error {
 	case "response.function_call_arguments.delta":
 		if it := a.find(index, p.ID, "function_call"); it != nil {
 			it.args.WriteString(p.Delta)
-			return a.grow(len(p.Delta))
+			if err := a.grow(len(p.Delta)); err != nil {
+				return err
+			}
+			if name := a.names.Ours(strings.TrimSpace(it.Name)); name != "" && p.Delta != "" && !a.yield(model.Chunk{Preview: model.Preview{Name: name, Args: p.Delta}}) {
+				return engine.ErrGone
+			}
 		}
 	case "response.function_call_arguments.done":
 		if it := a.find(index, p.ID, "function_call"); it != nil && it.Args == "" {
@@ -216,7 +221,7 @@ func (a *answer) show(it *open) error {
 		return nil
 	}
 	it.shown = true
-	if !a.yield(model.Chunk{Preview: name}) {
+	if !a.yield(model.Chunk{Preview: model.Preview{Name: name}}) {
 		return engine.ErrGone
 	}
 	return nil

@@ -69,8 +69,8 @@ func line(c model.Chunk, err error) string {
 		return fmt.Sprintf("text %q", c.Text)
 	case c.Thought != "":
 		return fmt.Sprintf("thought %q", c.Thought)
-	case c.Preview != "":
-		return "preview " + c.Preview
+	case c.Preview != model.Preview{}:
+		return strings.TrimSpace("preview " + c.Preview.Name + " " + c.Preview.Args)
 	case c.Call != nil:
 		cut := ""
 		if c.Call.Cut {

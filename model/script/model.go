@@ -101,10 +101,10 @@ func (s *stage) play(ctx context.Context, step Step) bool {
 		return s.yield(model.Chunk{Thought: step.Thought}, nil)
 	case step.Call != nil:
 		s.calls++
-		return s.yield(model.Chunk{Preview: step.Call.Name}, nil) && s.yield(model.Chunk{Call: step.Call}, nil)
+		return s.preview(step.Call.Name, string(step.Call.Args)) && s.yield(model.Chunk{Call: step.Call}, nil)
 	case step.Garbled != nil:
 		s.garbled = true
-		return s.yield(model.Chunk{Preview: step.Garbled.Name}, nil)
+		return s.preview(step.Garbled.Name, step.Garbled.Args)
 	case step.Usage != nil:
 		s.usage = step.Usage
 		return true
@@ -118,6 +118,12 @@ func (s *stage) play(ctx context.Context, step Step) bool {
 		return s.fail(ctx.Err())
 	}
 	return s.end(step.Finish)
+}
+
+// preview plays how a call is written: its name, and then its arguments.
+func (s *stage) preview(name, args string) bool {
+	return s.yield(model.Chunk{Preview: model.Preview{Name: name}}, nil) &&
+		(args == "" || s.yield(model.Chunk{Preview: model.Preview{Name: name, Args: args}}, nil))
 }
 
 var errCut = errors.New("cut by the script")

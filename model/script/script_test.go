@@ -42,7 +42,9 @@ func play(t *testing.T, m model.Model, r model.Request) string {
 	t.Helper()
 	var b strings.Builder
 	for c, err := range m.Stream(t.Context(), r) {
-		b.WriteString(line(c, err) + "\n")
+		if c.Preview.Args == "" { // how arguments grow has a test of its own
+			b.WriteString(line(c, err) + "\n")
+		}
 	}
 	return b.String()
 }
@@ -55,8 +57,8 @@ func line(c model.Chunk, err error) string {
 		return "text " + quote(c.Text)
 	case c.Thought != "":
 		return "thought " + quote(c.Thought)
-	case c.Preview != "":
-		return "preview " + c.Preview
+	case c.Preview != model.Preview{}:
+		return "preview " + c.Preview.Name
 	case c.Call != nil:
 		return "call " + c.Call.ID + " " + c.Call.Name + " " + string(c.Call.Args)
 	case c.Garbled != "":

@@ -96,7 +96,7 @@ func (s *stand) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 					err = &model.Instead{Say: s.c.said}
 				}
 			}
-			began = began || err == nil && (c.Text != "" || c.Thought != "" || c.Preview != "" || c.Call != nil)
+			began = began || err == nil && (c.Text != "" || c.Thought != "" || c.Preview.Name != "" || c.Call != nil)
 			if !yield(c, err) || err != nil {
 				return
 			}

@@ -623,6 +623,22 @@ const scripts = {
     c.step('answer')
   },
 
+  // Writes a call with a long argument, piece by piece, and makes it.
+  async writing(c) {
+    await c.say('I write it down.')
+    const args = { path: 'notes.txt', content: Array.from({ length: 40 }, (_, i) => `line ${i + 1} of the log`).join('\n') }
+    const text = JSON.stringify(args)
+    c.emit('tool.preview', { name: 'demo_write' }, true)
+    for (let n = 40; n < text.length + 40; n += 40) {
+      await c.sleep(1500)
+      c.emit('tool.preview', { name: 'demo_write', args: text.slice(0, n).slice(-2000) }, true)
+    }
+    c.result(c.call('demo_write', 'Write notes.txt', 'edit', args), 'ok', 'written')
+    c.step('tool')
+    await c.say('It is written down.')
+    c.step('answer')
+  },
+
   // Goes on until it is stopped or steered.
   async slow(c) {
     await c.think('This will take a while. I count slowly.')

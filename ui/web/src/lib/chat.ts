@@ -69,6 +69,7 @@ export interface TurnView {
   ended: number
   items: Item[]
   preview: string // the name of a call that is being written; only live
+  written: string // and its arguments so far, as the model writes them, or their end
   reason: string
   error: Problem | null
   usage: Usage | null
@@ -197,7 +198,7 @@ function settle(state: Chat): Chat {
   const turns = state.turns.map((turn) => {
     if (!turn.preview && !turn.items.some((i) => (i.t === 'text' || i.t === 'thought') && i.live)) return turn
     touched = true
-    return { ...turn, preview: '', items: dropLive(turn.items, () => true) }
+    return { ...turn, preview: '', written: '', items: dropLive(turn.items, () => true) }
   })
   return { ...state, ready: true, turns: touched ? turns : state.turns }
 }
@@ -207,7 +208,7 @@ const list = <T>(v: T[] | null | undefined): T[] => v ?? []
 
 function newTurn(id: string, parent: string): TurnView {
   return {
-    id, parent, prompt: '', attachments: [], status: 'running', mode: '', model: '', started: 0, ended: 0, items: [], preview: '', reason: '',
+    id, parent, prompt: '', attachments: [], status: 'running', mode: '', model: '', started: 0, ended: 0, items: [], preview: '', written: '', reason: '',
     error: null, usage: null, denied: [], changes: [], outMS: 0, outTokens: 0,
   }
 }
@@ -284,7 +285,7 @@ function addText(turn: TurnView, kind: 'text' | 'thought', text: string, live: b
     items = items.map((i) => (i.t === 'thought' && kind === 'text' && !i.sealed && !i.live ? { ...i, sealed: true, to: at || i.to } : i))
     items.push({ t: kind, text: live ? '' : text, live: live ? text : '', sealed: false, from: at, to: at })
   }
-  return { ...turn, items, preview: '' }
+  return { ...turn, items, preview: '', written: '' }
 }
 
 function note(turn: TurnView, n: Partial<NoteItem> & { kind: NoteItem['kind'] }, at: number): TurnView {
@@ -351,11 +352,11 @@ function apply(state: Chat, event: Event): Chat {
     case 'thought.delta':
       return withTurn(state, event, (turn) => addText(turn, 'thought', d.text ?? '', true, at))
     case 'tool.preview':
-      return withTurn(state, event, (turn) => ({ ...turn, preview: d.name ?? '' }))
+      return withTurn(state, event, (turn) => ({ ...turn, preview: d.name ?? '', written: d.args ?? '' }))
 
     case 'tool.call':
       return withCall(
-        withTurn(state, event, (turn) => ({ ...turn, preview: '', items: seal(turn.items, at) })),
+        withTurn(state, event, (turn) => ({ ...turn, preview: '', written: '', items: seal(turn.items, at) })),
         event,
         d.call,
         (item) => ({
@@ -432,7 +433,7 @@ function apply(state: Chat, event: Event): Chat {
       return { ...state, open: state.open.filter((o) => o.approval !== d.approval) }
 
     case 'step':
-      return withTurn(state, event, (turn) => ({ ...turn, preview: '', items: seal(dropLive(turn.items, () => true), at) }))
+      return withTurn(state, event, (turn) => ({ ...turn, preview: '', written: '', items: seal(dropLive(turn.items, () => true), at) }))
 
     case 'plan.update':
       return { ...withTurn(state, event, (turn) => listed(turn, 'plan', list(d.steps))), plan: list(d.steps) }
@@ -525,6 +526,7 @@ function ended(turn: TurnView, d: any, at: number): TurnView {
     ...turn,
     items,
     preview: '',
+    written: '',
     status: d.status ?? 'done',
     reason: d.reason ?? '',
     error: d.error ?? null,

@@ -65,6 +65,12 @@ export function gist(text: string): string {
   return last.length >= 12 || parts.length < 2 ? last : parts[parts.length - 2] + ' ' + last
 }
 
+/** The end of what is being written, on one line. */
+export function tail(text: string): string {
+  const flat = text.slice(-400).replace(/\s+/g, ' ').trim()
+  return flat.length > 90 ? '…' + [...flat].slice(-89).join('') : flat
+}
+
 /** 523 MB, 2.5 GB: as download pages count, in thousands. */
 export function bytes(n: number): string {
   if (n < 1e6) return Math.max(0, Math.round(n / 1e3)) + ' kB'

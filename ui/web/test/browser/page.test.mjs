@@ -116,6 +116,30 @@ describe('a turn', () => {
     assert.ok(requests.every((r) => r.startsWith(fake.url)), 'nothing comes from elsewhere')
     await axeCheck(page, 'a finished chat')
   })
+  it('shows what is being written of a call, quietly, and never as text', async () => {
+    const { page } = await enter()
+    await prompt(page, 'writing')
+    const writing = page.locator('.writing')
+    const grows = async (what, longer) => {
+      let before = ''
+      await status(async () => (await what.count()) && (await what.first().textContent()), (now) => {
+        const grew = before !== '' && now && now !== before && longer(now, before)
+        before ||= now || ''
+        return grew
+      })
+    }
+    await grows(writing.locator('code'), (now) => now.includes('of the log'))
+    assert.equal(await button(page, /Preparing demo_write/).getAttribute('aria-expanded'), 'false')
+    assert.match(await writing.locator('code').evaluate((e) => getComputedStyle(e).fontFamily), /mono/)
+    await button(page, /Preparing demo_write/).click()
+    await grows(writing.locator('pre'), (now, before) => now.length > before.length && now.startsWith(before))
+    assert.equal(await page.locator('.md').getByText('of the log').count(), 0)
+    await page.getByText('It is written down.').waitFor()
+    assert.equal(await writing.count(), 0)
+    await page.reload()
+    await page.getByText('It is written down.').waitFor()
+    assert.equal(await page.getByRole('log').getByText('line 40 of the log').count(), 0)
+  })
   it('shows links and pictures as words, and asks before it opens them', async () => {
     const { page } = await enter()
     await prompt(page, 'menu')

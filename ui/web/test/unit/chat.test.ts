@@ -113,8 +113,15 @@ describe('live text', () => {
   it('shows what is being written until the call is there', () => {
     let chat = reduce(start, live('tool.preview', { name: 'toy_edit' }))
     expect(turn(chat).preview).toBe('toy_edit')
+    chat = reduceAll(chat, [live('tool.preview', { name: 'toy_edit', args: '{"pa' }), live('tool.preview', { name: 'toy_edit', args: '{"path": "a"}' })])
+    expect(turn(chat).written).toBe('{"path": "a"}')
+    expect(texts(chat)).toEqual([])
+    chat = reduce(chat, live('tool.preview', { name: 'toy_read' }))
+    expect([turn(chat).preview, turn(chat).written]).toEqual(['toy_read', ''])
+    chat = reduce(chat, live('tool.preview', { name: 'toy_edit', args: '{' }))
+    expect(turn(reduce(chat, live('text.delta', { text: 'No.' }))).written).toBe('')
     chat = reduce(chat, logged(4, 'tool.call', { call: 'c', name: 'toy_edit', title: 'Edit', kind: 'edit', step: 1 }))
-    expect(turn(chat).preview).toBe('')
+    expect([turn(chat).preview, turn(chat).written]).toEqual(['', ''])
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parsePatch } from '../../src/lib/diff'
-import { age, duration, fileKind, folder, gist, size, tokens } from '../../src/lib/format'
+import { age, duration, fileKind, folder, gist, size, tail, tokens } from '../../src/lib/format'
 import { Blocks, openable } from '../../src/lib/markdown'
 import { formatRules, parseRules } from '../../src/lib/rules'
 
@@ -15,6 +15,11 @@ describe('format', () => {
   it('ages by day, not by hours', () => {
     const now = new Date(2026, 5, 10, 0, 30)
     expect([new Date(2026, 5, 10, 0, 5), new Date(2026, 5, 9, 23, 50), new Date(2026, 5, 4), new Date(2026, 5, 3)].map((d) => age(d.toISOString(), now))).toEqual(['today', 'week', 'week', 'older'])
+  })
+  it('tail is the end, on one line', () => {
+    expect(tail('{"path":\n  "a"}')).toBe('{"path": "a"}')
+    expect(tail('x'.repeat(500) + 'end')).toBe('…' + 'x'.repeat(86) + 'end')
+    expect(tail('')).toBe('')
   })
   it('gist is the last sentence', () => {
     expect(gist('One thing. **Another** thing that\nmatters')).toBe('Another thing that matters')
