@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
 // TestParseCorpus sends every case of the corpus through jackline tools parse --json, with and without the hint that a thought
@@ -74,7 +75,7 @@ func TestParseCorpus(t *testing.T) {
 			Args: []string{"tools", "parse", "--json", "--tools", filepath.Join(folder, "toolcalls.tools.json"), "--aliases", filepath.Join(folder, "toolcalls.aliases.json")},
 			Env:  func(string) string { return "" }, In: strings.NewReader(input), Out: &out, Err: &errs,
 		}
-		if code := m.Run(t.Context()); code != terminal.OK {
+		if code := m.Run(t.Context()); code != terminal.ExitOK {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 		n := 0
