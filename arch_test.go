@@ -38,6 +38,10 @@ var ours = law{
 		"args":   0,
 		"phrase": 0,
 
+		// What a window holds, and what words point at.
+		"contract": 0,
+		"retrieve": 0,
+
 		// Bytes that became text.
 		"extract/pdf": 0,
 
@@ -75,6 +79,7 @@ var ours = law{
 		"model/detect":    2,
 		"store/storetest": 2,
 		"tool/tooltest":   2,
+		"tool/crowd":      2, // made-up tools, for measuring
 
 		// One prompt to one answer; and the contract that the models of floor 2 pass.
 		"turn":            3,

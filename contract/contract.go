@@ -5,7 +5,7 @@
 // the request as it is written out; a window is counted in tokens.
 package contract
 
-import "github.com/jackline-ai/jackline"
+import "fmt"
 
 // The windows, in tokens, from which on a row of the table counts. Small is the least that a turn with tools fits into.
 const (
@@ -74,7 +74,7 @@ const (
 	summaryMost       = 1600
 )
 
-// Of is the contract for a window of so many tokens. Below [Small] it is that of Small: see [Refuse].
+// Of is the contract for a window of so many tokens. Below [Small] it is that of Small: see [TooSmall].
 func Of(window int) Contract {
 	var c Contract
 	for _, row := range rows() {
@@ -104,14 +104,16 @@ func Of(window int) Contract {
 // Budget is what a request may take, in tokens: the window less what is kept free for the answer.
 func (c Contract) Budget() int { return c.Window - c.Reserve }
 
-// Refuse says why a window is too small to work with, and is nil where it is not.
-func Refuse(model string, window int) error {
+// Brief reports whether tools are taught in few words.
+func (c Contract) Brief() bool { return c.Window < Middle }
+
+// TooSmall says why a window is too small to work with, in a sentence for a person, or is "" where it is not.
+func TooSmall(model string, window int) string {
 	if window >= Small {
-		return nil
+		return ""
 	}
 	c := Of(Small)
-	return jackline.E("contract", jackline.Invalid, nil,
-		"The model %s has a window of %d tokens; Jackline needs at least %d: about %d for rules and tools, %d for results, %d for the answer, and the rest for the conversation. "+
-			"Start the engine with a larger context (--num-ctx, -c) or set --window if this is wrong.",
+	return fmt.Sprintf("The model %s has a window of %d tokens; Jackline needs at least %d: about %d for rules and tools, up to %d for results, %d for the answer, and the rest for the conversation. "+
+		"Start the engine with a larger context (--num-ctx, -c) or set --window if this is wrong.",
 		model, window, Small, int(float64(c.Fixed)/CharsPerToken), int(float64(c.Results)/CharsPerToken), c.Reserve)
 }

@@ -7,12 +7,16 @@ import (
 	"unicode"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 )
 
 // A Set is the tools that exist for somebody: a fixed list in which no two answer to one name.
 type Set struct {
 	tools []Tool
 	names map[string]int // folded names and aliases → index
+
+	docs    []retrieve.Doc // of the tools, in their order
+	indexes retrieve.Cache
 }
 
 // NewSet makes a set. A name or alias that is taken twice is an error, and so is a second pager: a cut result names the
@@ -35,6 +39,7 @@ func NewSet(tools ...Tool) (*Set, error) {
 			return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tools %s and %s both page through results.", first, t.facts.Name)
 		}
 		s.tools = append(s.tools, t)
+		s.docs = append(s.docs, t.document())
 	}
 	return s, nil
 }
@@ -77,6 +82,41 @@ func (s *Set) Names() []string {
 		names = append(names, t.facts.Name)
 	}
 	return names
+}
+
+// A Match is a tool that words point at.
+type Match struct {
+	Tool  Tool
+	Score float64 // among the matches of the same words
+	Words int     // how many different words it shares with what was asked
+	Named int     // how many of them are words of its name, its aliases or its server
+}
+
+// Search gives the tools that share words with a query, the best first. off says which tools are left out: they count for
+// nothing, as if they were not there. nil leaves out none.
+func (s *Set) Search(query string, off func(Tool) bool) []Match {
+	var disabled []string
+	var places []int
+	for k, t := range s.tools {
+		if off != nil && off(t) {
+			disabled = append(disabled, t.facts.Name)
+			continue
+		}
+		places = append(places, k)
+	}
+	x := s.indexes.Index(retrieve.KeyOf(s.docs, disabled, ""), func() []retrieve.Doc {
+		docs := make([]retrieve.Doc, 0, len(places))
+		for _, k := range places {
+			docs = append(docs, s.docs[k])
+		}
+		return docs
+	})
+	hits := x.Search(query, nil)
+	found := make([]Match, 0, len(hits))
+	for _, h := range hits {
+		found = append(found, Match{Tool: s.tools[places[h.At]], Score: h.Score, Words: h.Words, Named: h.Named})
+	}
+	return found
 }
 
 // Only is the set of those of its tools that are named.

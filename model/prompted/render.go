@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -27,12 +28,6 @@ To use a tool, end your answer with exactly:
 Then stop: the result comes next, headed [tool result: NAME]. Never make up a result. Arguments are text unless marked; those with ? are optional. Need no tool? Answer without a block.
 `
 	byName = "Also by name: "
-)
-
-// The room for the description of tools, in characters.
-const (
-	roomBrief = 1300
-	roomFull  = 2300
 )
 
 // render writes a request for a model that knows nothing but text.
@@ -130,12 +125,16 @@ func (o Options) system(r model.Request) string {
 // Describe writes what a model is told about tools: how to call one, what each does, and which
 // others there are.
 func (o Options) Describe(tools, known []model.Tool) string {
-	room := o.Room
-	if room == 0 {
-		room = roomFull
-		if o.Brief {
-			room = roomBrief
-		}
+	c := contract.Of(contract.Middle)
+	if o.Brief {
+		c = contract.Of(contract.Small)
+	}
+	room, names := c.Tools, c.Tools
+	if o.Room > 0 {
+		room, names = o.Room, o.Room
+	}
+	if o.Names > 0 {
+		names = o.Names
 	}
 	text := ""
 	for _, d := range o.details() {
@@ -144,7 +143,7 @@ func (o Options) Describe(tools, known []model.Tool) string {
 		}
 	}
 	text = strings.TrimRight(text, "\n")
-	return text + also(tools, known, room-utf8.RuneCountInString(text))
+	return text + also(tools, known, min(names, room-utf8.RuneCountInString(text)))
 }
 
 // detail is how much is said about a tool.
@@ -176,7 +175,7 @@ func (d detail) describe(tools []model.Tool) string {
 	var b strings.Builder
 	b.WriteString(d.teaching)
 	for _, t := range tools {
-		b.WriteString("- " + d.signature(t))
+		b.WriteString("- " + args.Signature(t.Name, t.Schema, args.Detail{Text: d.types, Nested: d.nested}))
 		if s := d.shorten(t.Summary); s != "" {
 			b.WriteString(" " + s)
 		}
@@ -202,64 +201,6 @@ func (d detail) shorten(summary string) string {
 		cut = cut[:i]
 	}
 	return strings.TrimRight(cut, " ,.;:") + "…"
-}
-
-// signature writes a tool as a function.
-func (d detail) signature(t model.Tool) string {
-	schema, err := args.Parse(t.Schema)
-	if err != nil {
-		return t.Name + "(…)"
-	}
-	return t.Name + "(" + d.fields(schema) + ")"
-}
-
-func (d detail) fields(s *args.Schema) string {
-	var parts []string
-	for _, name := range s.Names() {
-		part := name
-		if !s.Required(name) {
-			part += "?"
-		}
-		if kind := d.kind(s.Field(name)); kind != "" && (kind != "string" || d.types) {
-			part += ": " + kind
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// mostOptions is how many allowed values are listed.
-const mostOptions = 8
-
-// kind writes the type of an argument.
-func (d detail) kind(s *args.Schema) string {
-	if options := s.Enum(); len(options) > 0 && len(options) <= mostOptions {
-		var parts []string
-		for _, v := range options {
-			parts = append(parts, args.Compact(v))
-		}
-		return strings.Join(parts, "|")
-	}
-	switch s.Type() {
-	case "integer":
-		return "int"
-	case "boolean":
-		return "bool"
-	case "array":
-		if s.Items() == nil {
-			return "list"
-		}
-		item := d.kind(s.Items())
-		if item == "" || strings.ContainsAny(item, "| ") {
-			return "list of " + item
-		}
-		return item + "[]"
-	case "object":
-		if inner := d.fields(s); inner != "" && d.nested {
-			return "{" + inner + "}"
-		}
-	}
-	return s.Type()
 }
 
 // also lists tools that are not offered, as many as there is room for.

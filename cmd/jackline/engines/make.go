@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/anthropic"
 	"github.com/jackline-ai/jackline/model/detect"
@@ -262,7 +263,10 @@ func modelsOf(raw model.Model, native bool) turn.Models {
 	if native {
 		return turn.Models{Main: raw, Raw: raw}
 	}
-	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw}
+	c := contract.Of(raw.Info().Window)
+	return turn.Models{
+		Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: c.Brief(), Room: c.Tools, Names: c.Names}), Raw: raw,
+	}
 }
 
 // readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
