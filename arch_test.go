@@ -68,7 +68,6 @@ var ours = law{
 		"builtin":         2,
 		"web":             2,
 		"mcp":             2,
-		"retrieve":        2,
 		"model/openai":    2,
 		"model/script":    2,
 		"model/dialect":   2,
