@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -35,7 +36,7 @@ func findTools() tool.Tool {
 				return tool.Out{Text: "There are no other tools."}, nil
 			}
 			off := func(t tool.Tool) bool { return t.Facts().Name == "find_tools" || in.Off != nil && in.Off(t) }
-			found := in.Tools.Search(a.Query, off)
+			found := in.Tools.Search(retrieve.Words(a.Query, retrieve.QueryWords), off)
 			if len(found) == 0 { // nothing was asked for, or nothing is like it
 				return tool.Out{Text: allNames(in.Tools, off)}, nil
 			}

@@ -30,8 +30,8 @@ const (
 	MaxDocs = 5000
 	// docWords bounds the words of one document: a server that describes a tool in a novel must not win by it.
 	docWords = 250
-	// queryWords is how much of what is asked counts.
-	queryWords = 60
+	// QueryWords is how many different words of what is asked count.
+	QueryWords = 100
 )
 
 // How often a word of each part counts.
@@ -46,25 +46,27 @@ const (
 // An Index is documents, ready to be searched. It never changes, and is safe for several goroutines at once.
 type Index struct {
 	words map[string][]posting
-	long  []float64 // words of each document
+	named map[string]int // word → documents that are called by it
+	long  []float64      // words of each document
 	mean  float64
 }
 
-// A posting is one document that has a word: how much, and whether its name or server has it.
+// A posting is one document that has a word, and how much.
 type posting struct {
-	doc   int
-	count float64
-	named bool
+	doc    int
+	count  float64
+	named  bool // it is called by the word
+	server bool // and so is whose it is
 }
 
 // New makes an index of documents.
 func New(docs []Doc) *Index {
 	docs = docs[:min(len(docs), MaxDocs)]
-	x := &Index{words: map[string][]posting{}, long: make([]float64, len(docs))}
+	x := &Index{words: map[string][]posting{}, named: map[string]int{}, long: make([]float64, len(docs))}
 	total := 0.0
 	for i, d := range docs {
 		room := docWords
-		add := func(text string, weight float64, named bool) {
+		add := func(text string, weight float64) (last []*posting) {
 			words := Words(text, room)
 			room -= len(words)
 			x.long[i] += float64(len(words))
@@ -74,20 +76,43 @@ func New(docs []Doc) *Index {
 					all = append(all, posting{doc: i})
 				}
 				p := &all[len(all)-1]
-				p.count, p.named = min(p.count+weight, mostWeight), p.named || named
+				p.count = min(p.count+weight, mostWeight)
 				x.words[w] = all
+				last = append(last, p)
+			}
+			return last
+		}
+		call := func(text string, weight float64) []*posting {
+			all := add(text, weight)
+			for _, p := range all {
+				p.named = true
+			}
+			return all
+		}
+		for _, p := range call(d.Server, serverWeight) {
+			p.server = true
+		}
+		call(d.Name, nameWeight)
+		for _, alias := range d.Aliases {
+			// One word of several names nothing.
+			if len(Words(alias, 2)) == 1 {
+				call(alias, partWeight)
+			} else {
+				add(alias, partWeight)
 			}
 		}
-		add(d.Name, nameWeight, true)
-		add(d.Server, serverWeight, true)
-		for _, a := range d.Aliases {
-			add(a, partWeight, true)
-		}
 		for _, p := range d.Params {
-			add(p, partWeight, false)
+			add(p, partWeight)
 		}
-		add(d.Text, partWeight, false)
+		add(d.Text, partWeight)
 		total += x.long[i]
+	}
+	for w, all := range x.words {
+		for _, p := range all {
+			if p.named {
+				x.named[w]++
+			}
+		}
 	}
 	if len(docs) > 0 {
 		x.mean = total / float64(len(docs))
@@ -97,31 +122,29 @@ func New(docs []Doc) *Index {
 
 // A Hit is a document that answers.
 type Hit struct {
-	At    int // which of the documents
-	Score float64
-	Words int // how many different words of the query it has
-	Named int // how many of them its name, its aliases or its server have
+	At     int // which of the documents
+	Score  float64
+	Words  int  // how many different words of the query it has
+	Named  int  // how many of them are in its name or its server's, or are an alias
+	Rare   int  // how many of those name hardly another document
+	Server bool // its server is named
 }
 
-// Search gives the documents that share words with a query, the best first and equals in the order of the documents. skip leaves some
-// out, by their place; nil leaves out none.
-func (x *Index) Search(query string, skip func(at int) bool) []Hit {
-	return x.SearchWords(Words(query, queryWords), skip)
-}
+// rare is how many documents a word may name so that it still tells which one is meant.
+const rare = 3
 
-// SearchWords is Search for a query whose words were taken apart by [Words] before.
-func (x *Index) SearchWords(query []string, skip func(at int) bool) []Hit {
+// Search gives the documents that share words with a query, as [Words] takes it apart, the best first and equals in the order of the
+// documents.
+func (x *Index) Search(query []string) []Hit {
 	const k1, b = 1.2, 0.75 // the customary values
-	query = slices.Compact(slices.Sorted(slices.Values(query[:min(len(query), queryWords)])))
+	query = slices.Compact(slices.Sorted(slices.Values(query)))
+	query = query[:min(len(query), QueryWords)]
 	hits := map[int]*Hit{}
 	n := float64(len(x.long))
 	for _, w := range query {
 		found := x.words[w]
 		idf := math.Log(1 + (n-float64(len(found))+0.5)/(float64(len(found))+0.5))
 		for _, p := range found {
-			if skip != nil && skip(p.doc) {
-				continue
-			}
 			h := hits[p.doc]
 			if h == nil {
 				h = &Hit{At: p.doc}
@@ -131,7 +154,11 @@ func (x *Index) SearchWords(query []string, skip func(at int) bool) []Hit {
 			h.Words++
 			if p.named {
 				h.Named++
+				if x.named[w] <= rare {
+					h.Rare++
+				}
 			}
+			h.Server = h.Server || p.server
 		}
 	}
 	all := make([]Hit, 0, len(hits))

@@ -40,6 +40,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func words(s string) []string { return retrieve.Words(s, retrieve.QueryWords) }
+
 func docs() []retrieve.Doc {
 	return []retrieve.Doc{
 		{Name: "file_copy", Aliases: []string{"cp"}, Params: []string{"from", "to"}, Text: "Copy a file."},
@@ -65,18 +67,18 @@ func TestSearch(t *testing.T) {
 		"which project":                        {3},
 	} {
 		var got []int
-		for _, h := range x.Search(query, nil) {
+		for _, h := range x.Search(words(query)) {
 			got = append(got, h.At)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", query, got, want)
 		}
 	}
-	hits := x.Search("open a github issue", func(at int) bool { return at == 3 })
-	if len(hits) != 1 || hits[0].Named != 2 || hits[0].Words != 3 {
+	hits := x.Search(words("open a github issue"))
+	if len(hits) != 2 || hits[0].At != 2 || hits[0].Named != 2 || hits[0].Words != 3 || hits[0].Rare != 2 || !hits[0].Server || hits[1].Named != 1 || hits[1].Server {
 		t.Errorf("%+v", hits)
 	}
-	if hits := retrieve.New(nil).Search("anything", nil); len(hits) != 0 {
+	if hits := retrieve.New(nil).Search(words("anything")); len(hits) != 0 {
 		t.Error(hits)
 	}
 }
@@ -84,7 +86,7 @@ func TestSearch(t *testing.T) {
 // A document that repeats words without end wins nothing by it and costs no more than its bound.
 func TestBounded(t *testing.T) {
 	loud := retrieve.Doc{Name: "loud", Text: strings.Repeat("copy file move ", 100_000)}
-	hits := retrieve.New(append(docs(), loud)).Search("copy file", nil)
+	hits := retrieve.New(append(docs(), loud)).Search(words("copy file"))
 	if hits[0].At != 0 {
 		t.Errorf("%+v", hits)
 	}
@@ -92,7 +94,7 @@ func TestBounded(t *testing.T) {
 	for i := range many {
 		many[i].Name = "same"
 	}
-	hits = retrieve.New(many).Search("same", nil)
+	hits = retrieve.New(many).Search(words("same"))
 	if len(hits) != retrieve.MaxDocs || !slices.IsSortedFunc(hits, func(a, b retrieve.Hit) int { return a.At - b.At }) {
 		t.Errorf("%d hits", len(hits))
 	}
@@ -105,11 +107,11 @@ func TestStable(t *testing.T) {
 	for i := range 300 {
 		many = append(many, retrieve.Doc{Name: fmt.Sprintf("tool_%d", i%40), Text: fmt.Sprintf("does %d and %d", i%7, i%11)})
 	}
-	want := retrieve.New(many).Search("tool 3 does 5 and 6", nil)
+	want := retrieve.New(many).Search(words("tool 3 does 5 and 6"))
 	for range 20 {
-		words := []string{"tool", "3", "does", "5", "and", "6"}
-		rnd.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-		if got := retrieve.New(many).Search(strings.Join(words, " "), nil); !slices.Equal(got, want) {
+		shuffled := []string{"tool", "3", "does", "5", "and", "6"}
+		rnd.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if got := retrieve.New(many).Search(words(strings.Join(shuffled, " "))); !slices.Equal(got, want) {
 			t.Fatal("another order")
 		}
 	}
@@ -152,16 +154,16 @@ func FuzzWords(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		words := retrieve.Words(s, 50)
-		if len(words) > 50 {
-			t.Fatalf("%d words", len(words))
+		got := retrieve.Words(s, 50)
+		if len(got) > 50 {
+			t.Fatalf("%d words", len(got))
 		}
-		for _, w := range words {
+		for _, w := range got {
 			if !utf8.ValidString(w) || len(w) > 64 {
 				t.Fatalf("%q", w)
 			}
 		}
-		retrieve.New([]retrieve.Doc{{Name: s, Text: s}}).Search(s, nil)
+		retrieve.New([]retrieve.Doc{{Name: s, Text: s}}).Search(words(s))
 	})
 }
 
@@ -172,6 +174,6 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	x := retrieve.New(many)
 	for b.Loop() {
-		x.Search("do the thing number 17 on server3 and then look at the next one", nil)
+		x.Search(words("do the thing number 17 on server3 and then look at the next one"))
 	}
 }

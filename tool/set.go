@@ -84,17 +84,15 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// A Match is a tool that words point at.
+// A Match is a tool that words point at, and how well they do.
 type Match struct {
-	Tool  Tool
-	Score float64 // among the matches of the same words
-	Words int     // how many different words it shares with what was asked
-	Named int     // how many of them are words of its name, its aliases or its server
+	Tool Tool
+	retrieve.Hit
 }
 
-// Search gives the tools that share words with a query, the best first. off says which tools are left out: they count for
+// Search gives the tools that share words with a query, as retrieve.Words takes it apart, the best first. off says which tools are left out: they count for
 // nothing, as if they were not there. nil leaves out none.
-func (s *Set) Search(query string, off func(Tool) bool) []Match {
+func (s *Set) Search(query []string, off func(Tool) bool) []Match {
 	var disabled []string
 	var places []int
 	for k, t := range s.tools {
@@ -111,10 +109,10 @@ func (s *Set) Search(query string, off func(Tool) bool) []Match {
 		}
 		return docs
 	})
-	hits := x.Search(query, nil)
+	hits := x.Search(query)
 	found := make([]Match, 0, len(hits))
 	for _, h := range hits {
-		found = append(found, Match{Tool: s.tools[places[h.At]], Score: h.Score, Words: h.Words, Named: h.Named})
+		found = append(found, Match{Tool: s.tools[places[h.At]], Hit: h})
 	}
 	return found
 }

@@ -254,6 +254,9 @@ func (t Tool) Prefetch(sentence string) (raw json.RawMessage, ok bool) {
 func (t Tool) document() retrieve.Doc {
 	f := t.facts
 	d := retrieve.Doc{Name: f.Name, Aliases: f.Aliases, Server: f.Connected, Text: strings.Join([]string{f.Summary, f.Use, f.Find}, " ")}
+	if parts := strings.SplitN(f.Name, "__", 3); d.Server == "" && len(parts) == 3 { // mcp__server__tool
+		d.Server = parts[1]
+	}
 	if t.schema != nil {
 		d.Params = t.schema.Names()
 	}

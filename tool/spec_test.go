@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -117,11 +118,11 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []string{"GOOD", "fine", "does", "always", "better best", "path"} {
-		if found := set.Search(w, nil); len(found) != 1 || found[0].Tool.Facts().Name != "good" {
+		if found := set.Search(retrieve.Words(w, 9), nil); len(found) != 1 || found[0].Tool.Facts().Name != "good" {
 			t.Errorf("%q does not find it: %v", w, found)
 		}
 	}
-	if found := set.Search("good", func(tool.Tool) bool { return true }); len(found) != 0 {
+	if found := set.Search([]string{"good"}, func(tool.Tool) bool { return true }); len(found) != 0 {
 		t.Error("it is found where it is off")
 	}
 }

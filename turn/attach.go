@@ -22,15 +22,6 @@ type Files interface {
 	AttachmentData(context.Context, jackline.Owner, jackline.AttachmentID) ([]byte, error)
 }
 
-const (
-	// attachedShare is what the texts of a prompt's files take of the window, all together: they stand in the prompt, which no
-	// compaction touches while its turn runs. There must be room for as much in results, and for the answer.
-	attachedShare = 0.3
-	// guideShare and maxGuide bound a trusted folder's instructions: they are paid for in every request.
-	guideShare = 0.1
-	maxGuide   = 8000 // characters
-)
-
 // attached are the files of a prompt, made ready for the model.
 type attached struct {
 	text   string // what stands in front of the owner's words
@@ -66,7 +57,7 @@ func (r *run) attach(ctx context.Context) (attached, error) {
 		return at, nil
 	}
 	info := r.m.Main.Info()
-	limits := shares(at.list, int(float64(info.Window)*attachedShare*charsPerToken))
+	limits := shares(at.list, r.contract().Files)
 	for i, a := range at.list {
 		name := oneLine(a.Name)
 		switch {
@@ -216,7 +207,7 @@ func (r *run) guideBlock() string {
 	if text == "" {
 		return ""
 	}
-	most := min(int(float64(r.m.Main.Info().Window)*guideShare*charsPerToken), maxGuide)
+	most := r.contract().Instructions
 	rest := ""
 	if n := utf8.RuneCountInString(text); n > most {
 		text = string([]rune(text)[:most])

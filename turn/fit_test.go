@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -184,7 +185,7 @@ func (p *past) fits(t *testing.T) model.Request {
 	return req
 }
 
-func (p *past) budget() int { return p.paper.window - reserve(p.paper.window) }
+func (p *past) budget() int { return contract.Of(p.paper.window).Budget() }
 
 // roles are the history in a word each, with what a compaction left of results.
 func (p *past) roles() string {
@@ -197,17 +198,6 @@ func (p *past) roles() string {
 		list = append(list, w)
 	}
 	return strings.Join(list, " ")
-}
-
-func TestFigures(t *testing.T) {
-	for _, c := range []struct{ window, reserve, limit, share int }{
-		{512, 256, 800, 716}, {4096, 1024, 3584, 5734}, {8191, 2047, 6000, 11467}, {8192, 2048, 6000, 14336}, {16384, 2048, 6000, 28672},
-		{32767, 2048, 6000, 57342}, {32768, 2048, 20000, 57344}, {131072, 2048, 20000, 229376},
-	} {
-		if r, l, s := reserve(c.window), resultLimit(c.window), resultShare(c.window); r != c.reserve || l != c.limit || s != c.share {
-			t.Errorf("%d: reserve %d, limit %d, share %d; want %+v", c.window, r, l, s, c)
-		}
-	}
 }
 
 func TestFitsWindow(t *testing.T) {
@@ -325,7 +315,7 @@ func TestCompactShare(t *testing.T) {
 		t.Fatalf("%d tokens do not fit anyway", tokens)
 	}
 	p.fits(t)
-	if got, most := p.resultChars(p.items), int(float64(resultShare(8192))*lowWater); got > most {
+	if got, most := p.resultChars(p.items), int(float64(contract.Of(8192).Results)*lowWater); got > most {
 		t.Errorf("%d characters of results, want at most %d: %s", got, most, p.roles())
 	}
 	if last := p.items[len(p.items)-1]; last.Keep != 0 {
@@ -562,7 +552,7 @@ func TestFitAnything(t *testing.T) {
 		p := newPast([]int{4096, 6000, 8192, 16384, 32768}[rnd.IntN(5)])
 		p.paper.sum = []string{"", "SUMMARY"}[rnd.IntN(2)]
 		most := []int{50, 1000, 4000}[rnd.IntN(3)]
-		limit := resultLimit(p.paper.window)
+		limit := contract.Of(p.paper.window).Result
 		own := rnd.IntN(20)
 		var prompts []string
 		for k := range own + 1 + rnd.IntN(25) {

@@ -3,7 +3,6 @@ package turn
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +70,7 @@ func (r *run) promptText(before string) string {
 	if r.t.Options.Offline && !r.t.Options.Guide {
 		b.WriteString(" No web tools in this task.")
 	}
-	b.WriteString("]\n" + before)
+	b.WriteString("]\n" + r.pointer() + before)
 	if r.t.Options.Continues != "" && r.t.Prompt == "" {
 		b.WriteString("Go on with the task from where you stopped.")
 	}
@@ -180,72 +179,6 @@ func oneLine(s string) string {
 		s = string(r[:longest]) + "…"
 	}
 	return s
-}
-
-// offer settles which tools go into the requests of this turn: those that are pinned for the model's window. All others
-// are known, and run when they are named.
-func (r *run) offer() {
-	if r.t.Options.Guide || r.maxSteps() == 1 {
-		return
-	}
-	window := r.m.Main.Info().Window
-	who := r.actor()
-	for t := range r.gate.Tools.All() {
-		f := t.Facts()
-		if off := r.gate.Judge.Judge(jackline.Intent{Actor: who, Tool: f.Name, Effect: f.Effect}).Rule; off == jackline.RuleDisabled || off == jackline.RuleOffline {
-			continue
-		}
-		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases}
-		r.known = append(r.known, mt)
-		if f.Pin > 0 && window >= f.Pin && f.WhyNot == "" {
-			r.offered = append(r.offered, mt)
-		}
-	}
-}
-
-// byName lists the tools that an engine with calls of its own is not told about, for they run when they are named. Where calls are
-// text, whoever writes the tools out lists them too.
-func (r *run) byName() string {
-	if !r.m.Main.Info().Native || len(r.known) == len(r.offered) {
-		return ""
-	}
-	const room = 400 // characters; what finds no place is found by its purpose
-	line := ""
-	for _, t := range r.known {
-		if slices.ContainsFunc(r.offered, func(o model.Tool) bool { return o.Name == t.Name }) || len(line)+len(t.Name) > room {
-			continue
-		}
-		line += ", " + t.Name
-	}
-	return " Tools that also run when you name them: " + strings.TrimPrefix(line, ", ") + "."
-}
-
-// names are the tools that run when they are named.
-func (r *run) names() []string {
-	names := make([]string, 0, len(r.known))
-	for _, t := range r.known {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// describeFound tells the model how to call tools that it found.
-func (r *run) describeFound(names []string) {
-	var b strings.Builder
-	for _, n := range names {
-		if r.found[n] {
-			continue
-		}
-		for _, t := range r.known {
-			if t.Name == n {
-				r.found[n] = true
-				fmt.Fprintf(&b, "\n- %s: %s Arguments: %s", t.Name, t.Summary, t.Schema)
-			}
-		}
-	}
-	if b.Len() > 0 {
-		r.note("These tools are yours to call now:" + b.String())
-	}
 }
 
 // notes adds what the model must know before the next request.
