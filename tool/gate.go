@@ -327,7 +327,7 @@ func (g *Gate) find(_ context.Context, p *passage) (*ending, error) {
 	case p.c.State == jackline.CallStarted && (!known || p.c.Acts):
 		return &ending{outcome: jackline.Unknown, text: UnknownText}, nil
 	case !known:
-		return &ending{outcome: jackline.Errored, text: noSuchTool(p.c.Name, g.Tools.Names())}, nil
+		return &ending{outcome: jackline.Errored, text: noSuchTool(p.c.Name, g.Tools)}, nil
 	}
 	p.t, p.c.Name = t, t.facts.Name
 	if p.c.Cut && t.facts.Effect.Acts() {

@@ -2,9 +2,11 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 )
 
 // What the gate tells the model, where the tool itself has nothing to say.
@@ -23,8 +25,33 @@ const UnknownText = "UNKNOWN: the program was interrupted while this call ran. I
 // CancelText is the result of a call that a stop kept from running.
 const CancelText = "CANCELLED: the run was stopped before this call."
 
-func noSuchTool(asked string, names []string) string {
-	return fmt.Sprintf("FAILED: there is no tool called %q. The tools are: %s.", asked, strings.Join(names, ", "))
+// noSuchTool lists what there is instead, those first that the name is like, as far as a short list goes.
+func noSuchTool(asked string, set *Set) string {
+	const most = 600 // characters
+	var names []string
+	chars, more := 0, 0
+	add := func(t Tool) {
+		switch name := t.facts.Name; {
+		case slices.Contains(names, name):
+		case chars+len(name) > most:
+			more++
+		default:
+			names, chars = append(names, name), chars+len(name)
+		}
+	}
+	for _, m := range set.Search(retrieve.Words(asked, retrieve.QueryWords), nil) {
+		if m.Named > 0 && chars < most/2 {
+			add(m.Tool)
+		}
+	}
+	for t := range set.All() {
+		add(t)
+	}
+	list := strings.Join(names, ", ")
+	if more > 0 {
+		list += fmt.Sprintf(", and %d more", more)
+	}
+	return fmt.Sprintf("FAILED: there is no tool called %q. The tools are: %s.", asked, list)
 }
 
 func deniedByRule(d jackline.Decision) string {

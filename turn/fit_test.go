@@ -15,6 +15,8 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -61,12 +63,14 @@ type paper struct {
 	sum    string
 	fail   error
 	asked  []model.Request
+	sized  int // messages that were measured
 }
 
 func (p *paper) Info() model.Info { return model.Info{Name: "paper", Window: p.window} }
 
 func (p *paper) Size(r model.Request) int {
 	n := len(strings.Join(r.System, ""))
+	p.sized += len(r.Messages)
 	for _, m := range r.Messages {
 		n += len(m.Text) + len(m.Name)
 		for _, c := range m.Calls {
@@ -626,3 +630,75 @@ func (p *past) uncut(prompts int) string {
 }
 
 var _ tool.Log = (*shelf)(nil)
+
+// A compaction looks at each message a few times, however many there are.
+func TestCompactionIsLinear(t *testing.T) {
+	for _, n := range []int{400, 2000, 8000} {
+		for name, fail := range map[string]error{"summed up": nil, "no summary": errors.New("down")} {
+			p := newPast(60 * n)
+			p.paper.fail = fail
+			for k := range n / 4 {
+				p.prompt(jackline.TurnID(fmt.Sprintf("t_%d", k)), 50)
+				p.step(300, 600)
+				p.says(1000)
+			}
+			p.prompt("t_now", 100)
+			p.fits(t)
+			if len(p.shelf.done(t)) != 1 {
+				t.Errorf("%s, %d: %d compactions", name, n, len(p.shelf.done(t)))
+			}
+			if most := 8 * n; p.paper.sized > most {
+				t.Errorf("%s, %d: %d messages were measured, want at most %d", name, n, p.paper.sized, most)
+			}
+		}
+	}
+}
+
+// BenchmarkCompact makes room in long histories, for a model that is only measured and for one that calls as text over a real
+// adapter. The time for each message must not grow with their number.
+func BenchmarkCompact(b *testing.B) {
+	real, err := openai.New(openai.Options{BaseURL: "http://127.0.0.1:9/v1", Model: "m", Window: 1 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = real.Close() }()
+	for _, m := range []struct {
+		name string
+		main model.Model
+	}{{"paper", nil}, {"text", prompted.Wrap(real, prompted.Options{})}} {
+		for _, n := range []int{500, 2000, 8000} {
+			b.Run(fmt.Sprintf("%s/%d", m.name, n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					p := newPast(60 * n)
+					if m.main != nil {
+						p.m.Main = windowed{m.main, p.paper.window}
+					}
+					for k := range n / 4 {
+						p.prompt(jackline.TurnID(fmt.Sprintf("t_%d", k)), 50)
+						p.step(300, 600)
+						p.says(100)
+					}
+					p.prompt("t_now", 100)
+					b.StartTimer()
+					if _, _, err := p.fit(context.Background(), false); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+			})
+		}
+	}
+}
+
+// A windowed model has another window.
+type windowed struct {
+	model.Model
+	window int
+}
+
+func (w windowed) Info() model.Info {
+	i := w.Model.Info()
+	i.Window = w.window
+	return i
+}

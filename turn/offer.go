@@ -134,11 +134,20 @@ func (r *run) byName() string {
 	return " Tools that also run when you name them: " + strings.TrimPrefix(line, ", ") + "."
 }
 
-// names are the tools that run when they are named.
+// names are the tools that run when they are named, those that are offered first, as many as a short list holds.
 func (r *run) names() []string {
+	room := r.contract().Names
 	names := make([]string, 0, len(r.known))
-	for _, t := range r.known {
+	for _, t := range r.offered {
 		names = append(names, t.Name)
+	}
+	for _, t := range r.known {
+		if len(t.Name) > room {
+			break
+		}
+		if !r.isOffered(t.Name) {
+			names, room = append(names, t.Name), room-len(t.Name)
+		}
 	}
 	return names
 }

@@ -38,7 +38,7 @@ func (r *run) system(items []jackline.Item) []string {
 	}
 	blocks := []string{
 		persona + "\n" + houseRules,
-		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
+		"Workspace: " + longPath(r.s.Workspace, r.contract().Workspace/2) + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
 	}
 	if guide := r.guideBlock(); guide != "" {
 		blocks = append(blocks, guide)
@@ -49,6 +49,14 @@ func (r *run) system(items []jackline.Item) []string {
 		}
 	}
 	return blocks
+}
+
+// longPath is a path of at most so many characters: the end of a longer one says where it is.
+func longPath(path string, most int) string {
+	if r := []rune(path); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return path
 }
 
 // promptText is the turn's prompt as the model gets it. What changes from turn to turn stands in front of the owner's words and is

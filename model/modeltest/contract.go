@@ -426,9 +426,11 @@ func testSize(t *testing.T, open opener) {
 	}
 	r := Ask("hello")
 	with := m.Size(r)
-	r.Messages[0].Text = "hellö!"
-	if got := m.Size(r); got != with+1 {
-		t.Errorf("one character more makes %d of %d", got, with)
+	for more, want := range map[string]int{"!": 1, "äö": 3, "日": 4} {
+		r.Messages[0].Text = "hello" + more
+		if got := m.Size(r); got != with+want {
+			t.Errorf("%q more makes %d of %d", more, got, with)
+		}
 	}
 	r.Tools = r.Tools[:1]
 	if got := m.Size(r); m.Info().Native && got >= with {

@@ -1,6 +1,7 @@
 package prompted
 
 import (
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -203,13 +204,15 @@ func (d detail) shorten(summary string) string {
 	return strings.TrimRight(cut, " ,.;:") + "…"
 }
 
-// also lists tools that are not offered, as many as there is room for.
+// also lists tools that are not offered, as many as there is room for, and how many more there are.
 func also(tools, known []model.Tool, room int) string {
 	offered := make(map[string]bool, len(tools))
 	for _, t := range tools {
 		offered[t.Name] = true
 	}
+	const rest = ", and 1000 more"
 	var b strings.Builder
+	left, chars := 0, 0
 	for _, t := range known {
 		if offered[t.Name] {
 			continue
@@ -218,10 +221,16 @@ func also(tools, known []model.Tool, room int) string {
 		if b.Len() == 0 {
 			next = "\n" + byName + t.Name
 		}
-		if utf8.RuneCountInString(b.String())+utf8.RuneCountInString(next) > room {
-			break
+		n := utf8.RuneCountInString(next)
+		if left > 0 || chars+n > room-len(rest) {
+			left++
+			continue
 		}
+		chars += n
 		b.WriteString(next)
+	}
+	if left > 0 && b.Len() > 0 {
+		fmt.Fprintf(&b, ", and %d more", left)
 	}
 	return b.String()
 }
