@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -28,8 +27,11 @@ type Engine struct {
 	// Guide gives the instructions of a session's workspace, if its owner trusts it; nil or "" is none.
 	Guide func(context.Context, jackline.Session) (string, error)
 
-	mu    sync.Mutex
-	ratio map[string]float64 // model name → tokens counted per token estimated
+	// Memory keeps how models count over restarts; nil forgets.
+	Memory Memory
+
+	counts counts
+	trails trails
 }
 
 // Desk is what the engine needs of the approval desk.
@@ -144,7 +146,14 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	if end == nil {
 		return r.t, nil // it waits
 	}
-	return r.t, r.end(context.WithoutCancel(ctx), *end)
+	ctx = context.WithoutCancel(ctx)
+	if err := r.end(ctx, *end); err != nil {
+		return r.t, err
+	}
+	if err := e.counts.keep(ctx, e.Memory); err != nil {
+		r.report(err) // it is learnt again
+	}
+	return r.t, nil
 }
 
 // loop takes steps until the turn ends (an over), waits (nil), or cannot go on (an error).
@@ -240,6 +249,9 @@ func (r *run) equip(ctx context.Context) (err error) {
 	}
 	r.m = models
 	if err := fitsWindow(models.Main.Info()); err != nil {
+		return err
+	}
+	if err := r.e.counts.recall(ctx, r.e.Memory); err != nil {
 		return err
 	}
 	if err := r.readGuide(ctx); err != nil {

@@ -35,36 +35,6 @@ func fitsWindow(i model.Info) error {
 	return nil
 }
 
-// tokens estimates a request: characters and messages, corrected by what the engine has counted before.
-func (e *Engine) tokens(name string, chars, messages int) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	ratio := e.ratio[name]
-	if ratio == 0 {
-		ratio = 1
-	}
-	return int(ratio * (float64(chars)/charsPerToken + float64(messages*tokensPerMsg)))
-}
-
-// calibrate learns from one request how a model's tokens relate to the estimate. Single figures that cannot be true are ignored.
-func (e *Engine) calibrate(name string, chars, messages, counted int) {
-	estimate := float64(chars)/charsPerToken + float64(messages*tokensPerMsg)
-	seen := float64(counted) / estimate
-	const least, most, weight = 0.4, 3.0, 0.3
-	if counted <= 0 || seen < least || seen > most {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ratio == nil {
-		e.ratio = map[string]float64{}
-	}
-	if old := e.ratio[name]; old != 0 {
-		seen = old + weight*(seen-old)
-	}
-	e.ratio[name] = seen
-}
-
 // request is what goes to the model with these items, whose messages are written out already.
 func (r *run) request(items []jackline.Item, messages []model.Message, last bool) model.Request {
 	return model.Request{
@@ -76,8 +46,15 @@ func (r *run) request(items []jackline.Item, messages []model.Message, last bool
 // measure is the size of a request in characters and its estimate in tokens.
 func (r *run) measure(req model.Request) (chars, tokens int) {
 	chars = r.m.Main.Size(req)
-	return chars, r.e.tokens(r.m.Main.Info().Name, chars, len(req.Messages)+1)
+	return chars, r.tokens(chars, len(req.Messages)+1)
 }
+
+// tokens estimates a request of so many characters and messages, the system message among them, by how its engine counts.
+func (r *run) tokens(chars, messages int) int {
+	return r.e.counts.tokens(r.counted(), chars, messages)
+}
+
+func (r *run) counted() string { return counted(r.m.Main.Info(), r.mode()) }
 
 func (r *run) estimate(items []jackline.Item) int {
 	_, tokens := r.measure(r.request(items, r.messages(items), false))
@@ -129,7 +106,7 @@ func (w *weighing) cut(k int) {
 func (w *weighing) tokens() int { return w.estimate(w.sum, len(w.items)) }
 
 func (w *weighing) estimate(chars, messages int) int {
-	return w.r.e.tokens(w.r.m.Main.Info().Name, w.head+chars, messages+1)
+	return w.r.tokens(w.head+chars, messages+1)
 }
 
 // current is the history as it stands, pending items included. What was written out once stays: a turn of

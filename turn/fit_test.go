@@ -223,35 +223,35 @@ func TestFitsWindow(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	e := &Engine{}
-	estimate := e.tokens("a", 3500, 10)
+	estimate := e.counts.tokens("a", 3500, 10)
 	if estimate != 1060 {
 		t.Errorf("estimate %d", estimate)
 	}
 	for _, lie := range []int{0, -5, 1, 423, 3181, 1 << 30} { // below 0.4 and above 3
-		e.calibrate("a", 3500, 10, lie)
-		if got := e.tokens("a", 3500, 10); got != estimate {
+		e.counts.learn("a", 3500, 10, lie)
+		if got := e.counts.tokens("a", 3500, 10); got != estimate {
 			t.Errorf("%d counted: %d", lie, got)
 		}
 	}
-	e.calibrate("a", 0, 0, 100) // nothing was estimated
-	if got := e.tokens("a", 3500, 10); got != estimate {
+	e.counts.learn("a", 0, 0, 100) // nothing was estimated
+	if got := e.counts.tokens("a", 3500, 10); got != estimate {
 		t.Errorf("after nothing: %d", got)
 	}
-	e.calibrate("a", 3500, 10, 2120)
-	if got := e.tokens("a", 3500, 10); got != 2120 {
+	e.counts.learn("a", 3500, 10, 2120)
+	if got := e.counts.tokens("a", 3500, 10); got != 2120 {
 		t.Errorf("the first figure counts whole: %d", got)
 	}
-	e.calibrate("a", 3500, 10, 1060)
-	if got := e.tokens("a", 3500, 10); got != 1802 { // 2 + 0.3 × (1 - 2)
+	e.counts.learn("a", 3500, 10, 1060)
+	if got := e.counts.tokens("a", 3500, 10); got != 1802 { // 2 + 0.3 × (1 - 2)
 		t.Errorf("a later one by 0.3: %d", got)
 	}
-	if got := e.tokens("b", 3500, 10); got != estimate {
+	if got := e.counts.tokens("b", 3500, 10); got != estimate {
 		t.Errorf("another model: %d", got)
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		e.calibrate("a", rnd.IntN(10000), rnd.IntN(50), rnd.IntN(20000)-100)
-		if got := e.tokens("a", 350000, 0); got < 40000-1 || got > 300000 {
+		e.counts.learn("a", rnd.IntN(10000), rnd.IntN(50), rnd.IntN(20000)-100)
+		if got := e.counts.tokens("a", 350000, 0); got < 40000-1 || got > 300000 {
 			t.Fatalf("the ratio is out of bounds: %d for 100000", got)
 		}
 	}

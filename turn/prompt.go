@@ -27,6 +27,9 @@ const DefaultPersona = "You are Jackline, an assistant that does real work on it
 // maxPersona bounds the owner's own persona, in characters: it is paid for in every request.
 const maxPersona = 400
 
+// summaryHead begins the block that sums up what a compaction took out.
+const summaryHead = "What happened before, in short:\n"
+
 // system is the blocks of the one system message in front of items.
 func (r *run) system(items []jackline.Item) []string {
 	persona := strings.TrimSpace(r.set.Persona)
@@ -45,7 +48,7 @@ func (r *run) system(items []jackline.Item) []string {
 	}
 	for _, it := range items {
 		if it.Role == jackline.ItemSummary {
-			blocks = append(blocks, "What happened before, in short:\n"+it.Text)
+			blocks = append(blocks, summaryHead+it.Text)
 		}
 	}
 	return blocks

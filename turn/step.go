@@ -35,6 +35,7 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.trace(ctx, req)
 	rep := &reply{chars: chars}
 	logged := r.follow(context.WithoutCancel(ctx), rep)
 	err = r.listen(ctx, req, rep)
@@ -51,7 +52,6 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	if err != nil {
 		return nil, errors.Join(r.keep(ctx, rep), err)
 	}
-	name := r.m.Main.Info().Name
 	switch {
 	case rep.counted && rep.usage.Cut:
 		// What was counted is not what was sent: nothing can be learnt from it.
@@ -59,9 +59,9 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 			return nil, err
 		}
 	case rep.counted:
-		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.usage.Prompt)
+		r.e.counts.learn(r.counted(), rep.chars, len(req.Messages)+1, rep.usage.Prompt)
 	default:
-		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
+		rep.usage = model.Usage{Prompt: r.tokens(rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
 	return rep, nil
 }
@@ -100,7 +100,7 @@ func (r *run) warnCut(ctx context.Context, rep *reply, messages int) error {
 	info := r.m.Main.Info()
 	text := fmt.Sprintf("The engine read only %d of about %d tokens and left out the rest without a word: %s has not seen all of this chat. "+
 		"Give it a larger window (--window or model.window; with Ollama also OLLAMA_CONTEXT_LENGTH), or update the engine: Ollama from 0.12.6 on says so instead.",
-		rep.usage.Prompt, r.e.tokens(info.Name, rep.chars, messages), info.Name)
+		rep.usage.Prompt, r.tokens(rep.chars, messages), info.Name)
 	return r.append(ctx, jackline.Record{}, jackline.Nudge{Kind: nudgeWindow, Text: text})
 }
 

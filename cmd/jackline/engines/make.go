@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -204,6 +205,8 @@ func (e *Engines) built(p pick) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
+	weights := cmp.Or(p.card.Digest, p.ref())
+	plain = known{plain, weights}
 	if pl.mode == text {
 		return modelsOf(plain, false), nil
 	}
@@ -211,11 +214,25 @@ func (e *Engines) built(p pick) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
+	own = known{own, weights}
 	if pl.sure {
 		return turn.Models{Main: own, Raw: plain}, nil
 	}
 	// The engine is taken at its word that it knows no tools, once.
 	return turn.Models{Main: &either{native: own, text: modelsOf(plain, false).Main}, Raw: plain}, nil
+}
+
+// A known model says what its weights are.
+type known struct {
+	model.Model
+	weights string
+}
+
+// Info implements model.Model.
+func (k known) Info() model.Info {
+	i := k.Model.Info()
+	i.Weights = k.weights
+	return i
 }
 
 // adapter makes a model that speaks the engine's API.
