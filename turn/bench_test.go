@@ -158,6 +158,7 @@ func (b *bench) open(t testing.TB) {
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
 		Files:    db,
+		Memory:   db,
 		Guide:    func(context.Context, jackline.Session) (string, error) { return b.o.Guide, nil },
 	}
 }

@@ -39,8 +39,9 @@ const (
 	countsKey = "models.counted"
 	// mostCounts bounds the models that are remembered: more than anybody tries.
 	mostCounts = 200
-	// leastRatio and mostRatio bound what can be true of an engine that counts.
-	leastRatio, mostRatio = 0.4, 3.0
+	// leastRatio and mostRatio bound what can be true of an engine that counts. A vocabulary that is made for a script joins its letters
+	// where the first estimate takes each for a token.
+	leastRatio, mostRatio = 0.25, 3.0
 	// newWeight is what one more request counts against those before it.
 	newWeight = 0.3
 	// worthKeeping is the change of a ratio, as a share, that is written down: a smaller one makes no difference, and the disk has
