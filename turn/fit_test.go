@@ -227,7 +227,7 @@ func TestCalibrate(t *testing.T) {
 	if estimate != 1060 {
 		t.Errorf("estimate %d", estimate)
 	}
-	for _, lie := range []int{0, -5, 1, 264, 3181, 1 << 30} { // below 0.4 and above 3
+	for _, lie := range []int{0, -5, 1, 264, 3181, 1 << 30} { // below 0.25 and above 3
 		e.counts.learn("a", 3500, 10, lie)
 		if got := e.counts.tokens("a", 3500, 10); got != estimate {
 			t.Errorf("%d counted: %d", lie, got)
