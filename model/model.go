@@ -204,8 +204,12 @@ const (
 
 // Usage counts tokens as the engine reports them.
 type Usage struct {
-	Prompt     int `json:"prompt"`
-	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
+	Prompt int `json:"prompt"`
+	Cached int `json:"cached"` // part of Prompt that came from the engine's cache
+
+	// CacheTold says that the engine told Cached: a 0 is none then, and otherwise unknown.
+	CacheTold bool `json:"-"`
+
 	Completion int `json:"completion"`
 
 	// Cut says that the engine read so much less than it was sent that it must have left out a part of the prompt, and did

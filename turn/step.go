@@ -228,7 +228,10 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 	p.Step++
 	r.t.Usage.Steps = p.Step
 	r.t.Usage.Prompt += rep.usage.Prompt
-	r.t.Usage.Cached += rep.usage.Cached
+	if rep.usage.CacheTold {
+		r.t.Usage.Cached += rep.usage.Cached
+		r.t.Usage.CachedOf += rep.usage.Prompt
+	}
 	r.t.Usage.Completion += rep.usage.Completion
 
 	calling := len(rep.calls) > 0
@@ -376,8 +379,16 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 		jackline.Metrics{
 			Model: answered,
 			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
-			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
+			Cached: cachedPart(rep.usage), Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.usage.Prompt + rep.usage.Completion, Usable: r.contract().Budget(), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
+}
+
+// cachedPart is what came from the engine's cache, nil where it does not tell.
+func cachedPart(u model.Usage) *int {
+	if !u.CacheTold {
+		return nil
+	}
+	return &u.Cached
 }

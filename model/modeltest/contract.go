@@ -186,7 +186,7 @@ func testOrder(t *testing.T, open opener) {
 	if o.order != want {
 		t.Errorf("chunks came as %q, want %q", o.order, want)
 	}
-	if o.usage == nil || *o.usage != (model.Usage{Prompt: 10, Completion: 3, Cached: 4}) {
+	if o.usage == nil || *o.usage != (model.Usage{Prompt: 10, Completion: 3, Cached: 4, CacheTold: true}) {
 		t.Errorf("usage %+v", o.usage)
 	}
 }
