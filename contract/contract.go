@@ -25,7 +25,7 @@ type Contract struct {
 
 	// Fixed is the whole of what stands in front of the conversation when somebody says hello in an empty folder: rules,
 	// tools and workspace. NativeBytes is the same as bytes of a whole request where the engine has tool calls of its own,
-	// whose schemas are JSON; 0 is no bound.
+	// whose schemas are JSON.
 	Fixed, NativeBytes int
 
 	Rules     int // who the model is, and the house rules
@@ -57,10 +57,10 @@ type Contract struct {
 // them in few words, and no larger one affords all. At 4k and 8k the pinned tools fill the budget.
 func rows() []Contract {
 	return []Contract{
-		{Window: Small, Fixed: 2100, Rules: 620, Tools: 1300, Names: 250, Workspace: 180, Skills: 300, Found: 400, Points: 2},
+		{Window: Small, Fixed: 2100, NativeBytes: 4100, Rules: 620, Tools: 1300, Names: 250, Workspace: 180, Skills: 300, Found: 400, Points: 2},
 		{Window: Middle, Fixed: 3500, NativeBytes: 5000, Rules: 700, Tools: 2300, Names: 400, Workspace: 500, Skills: 800, Found: 900, Points: 4},
-		{Window: Large, Fixed: 6000, Rules: 700, Tools: 4800, Names: 800, Workspace: 500, Skills: 2000, Found: 1600, Picked: 8, Points: 5},
-		{Window: Huge, Fixed: 12000, Rules: 700, Tools: 10800, Names: 1600, Workspace: 500, Skills: 4000, Found: 2400, Picked: 20, Points: 5},
+		{Window: Large, Fixed: 6000, NativeBytes: 9000, Rules: 700, Tools: 4800, Names: 800, Workspace: 500, Skills: 2000, Found: 1600, Picked: 8, Points: 5},
+		{Window: Huge, Fixed: 12000, NativeBytes: 16000, Rules: 700, Tools: 10800, Names: 1600, Workspace: 500, Skills: 4000, Found: 2400, Picked: 20, Points: 5},
 	}
 }
 
@@ -103,6 +103,15 @@ func Of(window int) Contract {
 
 // Budget is what a request may take, in tokens: the window less what is kept free for the answer.
 func (c Contract) Budget() int { return c.Window - c.Reserve }
+
+// ForTools is what the offered tools may take, in characters, less the names of others: as schemas where the engine has tool calls of its
+// own, and otherwise as signatures, with how to call them.
+func (c Contract) ForTools(native bool) int {
+	if native {
+		return c.NativeBytes - c.Rules - c.Workspace - c.Names
+	}
+	return c.Tools - c.Names
+}
 
 // Brief reports whether tools are taught in few words.
 func (c Contract) Brief() bool { return c.Window < Middle }

@@ -35,12 +35,21 @@ func (r *run) readPicked(ctx context.Context) error {
 	if len(raw) > 0 && json.Unmarshal(raw, &r.picked) == nil {
 		return nil
 	}
-	if r.t.Status != jackline.Queued || r.contract().Picked == 0 || r.wordsOnly() {
-		return nil // a later turn of a large window chooses
+	if r.t.Status == jackline.Queued {
+		r.pick()
+	}
+	return nil
+}
+
+// pick chooses what the prompt has offered beside the pinned tools, as far as the window's budget for tools lasts. A turn without tools
+// leaves the choice to a later one.
+func (r *run) pick() {
+	c := r.contract()
+	if c.Picked == 0 || r.wordsOnly() {
+		return
 	}
 	r.choosing = true
-	c := r.contract()
-	room := c.Tools - c.Names
+	room := c.ForTools(r.m.Main.Info().Native)
 	for t := range r.gate.Tools.All() {
 		if f := t.Facts(); r.pinned(f) {
 			room -= r.cost(told(f))
@@ -55,7 +64,6 @@ func (r *run) readPicked(ctx context.Context) error {
 			r.picked = append(r.picked, f.Name)
 		}
 	}
-	return nil
 }
 
 // pickedState keeps the choice for the session.
@@ -117,12 +125,13 @@ func (r *run) byName() string {
 	if !r.m.Main.Info().Native || len(r.known) == len(r.offered) {
 		return ""
 	}
-	room := r.contract().Names
+	const head, rest = " Tools that also run when you name them: ", ", and 1000 more."
+	room := r.contract().Names - len(head) - len(rest)
 	line, more := "", 0
 	for _, t := range r.known {
 		switch {
 		case r.isOffered(t.Name):
-		case len(line)+len(t.Name) > room:
+		case more > 0, len(line)+len(", ")+len(t.Name) > room:
 			more++ // what finds no place is found by its purpose
 		default:
 			line += ", " + t.Name
@@ -131,7 +140,7 @@ func (r *run) byName() string {
 	if more > 0 {
 		line += fmt.Sprintf(", and %d more", more)
 	}
-	return " Tools that also run when you name them: " + strings.TrimPrefix(line, ", ") + "."
+	return head + strings.TrimPrefix(line, ", ") + "."
 }
 
 // names are the tools that run when they are named, those that are offered first, as many as a short list holds.

@@ -262,9 +262,7 @@ func TestFirstRequest(t *testing.T) {
 				c := contract.Of(window)
 				most, unit := c.Fixed, "characters"
 				if native {
-					if most, unit = c.NativeBytes, "bytes"; most == 0 {
-						continue
-					}
+					most, unit = c.NativeBytes, "bytes"
 				}
 				t.Run(fmt.Sprintf("native %v/%dk/%d", native, window/1024, tools), func(t *testing.T) {
 					chars, body := hello(t, "hello", native, window, tools)
@@ -285,8 +283,11 @@ func TestFirstRequest(t *testing.T) {
 func TestFirstRequestThatPoints(t *testing.T) {
 	const prompt = "Search the open issues on GitHub, comment on the report in Jira, update the calendar event, copy notes.txt and look at the weather in Bern"
 	for _, window := range []int{contract.Small, contract.Middle, contract.Large, contract.Huge} {
-		chars, body := hello(t, prompt, false, window, 300)
 		c := contract.Of(window)
+		if _, body := hello(t, prompt, true, window, 300); len(body) > c.NativeBytes+c.Found+2*len(prompt) {
+			t.Errorf("%d: %d bytes of %d:\n%s", window, len(body), c.NativeBytes, body)
+		}
+		chars, body := hello(t, prompt, false, window, 300)
 		if most := c.Fixed + c.Found + len(prompt) + len("[note] ") + len("These tools are yours to call now:\n"); chars > most {
 			t.Errorf("%d: %d characters of %d:\n%s", window, chars, most, body)
 		}

@@ -25,7 +25,7 @@ func (m *Main) modelsCmd() *cobra.Command {
 		Long: "The engines and their models: those on this machine, those that you added, and services for which the environment holds a key.\n" +
 			"A model is named by its name, or by its engine's id, a slash and its name.",
 	}
-	cmd.AddCommand(m.modelsListCmd(), m.modelsShowCmd(), m.modelsUseCmd(), m.modelsAddCmd(), m.modelsRemoveCmd(), m.modelsPullCmd(), m.modelsTestCmd())
+	cmd.AddCommand(m.modelsListCmd(), m.modelsShowCmd(), m.modelsUseCmd(), m.modelsAddCmd(), m.modelsRemoveCmd(), m.modelsPullCmd(), m.modelsTestCmd(), m.contextCmd())
 	return cmd
 }
 
