@@ -121,8 +121,12 @@ func TooSmall(model string, window int) string {
 	if window >= Small {
 		return ""
 	}
+	whose := "The model has"
+	if model != "" {
+		whose = "The model " + model + " has"
+	}
 	c := Of(Small)
-	return fmt.Sprintf("The model %s has a window of %d tokens; Jackline needs at least %d: about %d for rules and tools, up to %d for results, %d for the answer, and the rest for the conversation. "+
+	return fmt.Sprintf("%s a window of %d tokens; Jackline needs at least %d: about %d for rules and tools, up to %d for results, %d for the answer, and the rest for the conversation. "+
 		"Start the engine with a larger context (--num-ctx, -c) or set --window if this is wrong.",
-		model, window, Small, int(float64(c.Fixed)/CharsPerToken), int(float64(c.Results)/CharsPerToken), c.Reserve)
+		whose, window, Small, int(float64(c.Fixed)/CharsPerToken), int(float64(c.Results)/CharsPerToken), c.Reserve)
 }
