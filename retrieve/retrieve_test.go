@@ -14,8 +14,9 @@ import (
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"file_read":                         "fil read",
-		"createIssue":                       "creat issu",
-		"parseHTTPServer2Name":              "pars http server2 nam",
+		"createIssue":                       "creat issu createissu",
+		"GitHub":                            "git hub github",
+		"parseHTTPServer2Name":              "pars http server2 nam parsehttpserver2nam",
 		"mcp__github__list-pull.requests":   "mcp github list pull request",
 		"ABC":                               "abc",
 		"Größe der Straße, é à l'École":     "gross strass e l ecol",

@@ -8,19 +8,29 @@ import (
 )
 
 // Words are the words of a text by which it is found, in small letters and without accents and the endings that tell nothing apart.
-// Names are split where people see a border: file_read, createIssue and HTTPServer are two words each. Scripts that are written without
+// Names are split where people see a border: file_read and HTTPServer are two words each. What is written in one, as GitHub,
+// is a word as well. Scripts that are written without
 // blanks give each pair of letters that stand together. Words that stand everywhere are left out. At most most are given, in
 // order; the same one may come again.
 func Words(text string, most int) []string {
 	var words []string
-	var w strings.Builder
-	end := func() {
-		if w.Len() > 0 && len(words) < most {
-			if s := w.String(); !common(s) {
-				words = append(words, stem(s))
-			}
+	var w, whole strings.Builder // the word, and what it is a part of
+	add := func(s string) {
+		if s != "" && !common(s) && len(words) < most {
+			words = append(words, stem(s))
 		}
+	}
+	end := func() {
+		add(w.String())
 		w.Reset()
+	}
+	over := func() {
+		parts := w.Len() < whole.Len()
+		end()
+		if parts {
+			add(whole.String())
+		}
+		whole.Reset()
 	}
 	var before, lead rune // lead is the one before the last of a run of large letters
 	for _, r := range fold(text) {
@@ -29,12 +39,12 @@ func Words(text string, most int) []string {
 		}
 		switch {
 		case dense(r):
-			end()
+			over()
 			if dense(before) {
 				words = append(words, string([]rune{before, r}))
 			}
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
+			over()
 		default:
 			if unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)) {
 				end()
@@ -51,10 +61,13 @@ func Words(text string, most int) []string {
 			if w.Len() < longestWord {
 				w.WriteRune(unicode.ToLower(r))
 			}
+			if whole.Len() < longestWord {
+				whole.WriteRune(unicode.ToLower(r))
+			}
 		}
 		before, lead = r, before
 	}
-	end()
+	over()
 	return words
 }
 

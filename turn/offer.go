@@ -55,9 +55,9 @@ func (r *run) pick() {
 			room -= r.cost(told(f))
 		}
 	}
-	for _, f := range r.pointed(nil) {
-		if r.pinned(f) || len(r.picked) == c.Picked {
-			continue
+	for _, f := range r.pointed() {
+		if len(r.picked) == c.Picked {
+			break
 		}
 		if n := r.cost(told(f)); n <= room {
 			room -= n
@@ -178,15 +178,18 @@ const (
 // pointed are the tools that the prompt's own words point at, the best first: it says a word that names hardly another tool, or
 // several words of one, or whose it is. Words that are in the names of tools that are there anyway point at none, and neither do
 // questions about how something works.
-func (r *run) pointed(offered []model.Tool) []tool.Facts {
+func (r *run) pointed() []tool.Facts {
 	said := r.t.Prompt
 	if len(said) > pointingChars {
 		said = said[:pointingChars]
 	}
+	there := func(f tool.Facts) bool { return r.pinned(f) || r.isOffered(f.Name) }
 	covered := map[string]bool{}
-	for _, t := range offered {
-		for _, w := range retrieve.Words(t.Name, promptWords) {
-			covered[w] = true
+	for t := range r.gate.Tools.All() {
+		if f := t.Facts(); there(f) {
+			for _, w := range retrieve.Words(f.Name, promptWords) {
+				covered[w] = true
+			}
 		}
 	}
 	said = own(said)
@@ -198,11 +201,15 @@ func (r *run) pointed(offered []model.Tool) []tool.Facts {
 	var all []tool.Facts
 	best := 0.0
 	for _, m := range r.gate.Tools.Search(words, func(t tool.Tool) bool { return r.gate.Off(who, t) }) {
+		f := m.Tool.Facts()
+		if there(f) {
+			continue
+		}
 		best = max(best, m.Score)
 		if m.Score < best*nearBest {
 			break
 		}
-		if f := m.Tool.Facts(); f.WhyNot == "" && (m.Rare > 0 || m.Server || m.Named >= namedWords || m.Words >= sharedWords) {
+		if f.WhyNot == "" && (m.Rare > 0 || m.Server || m.Named >= namedWords || m.Words >= sharedWords) {
 			all = append(all, f)
 		}
 	}
@@ -230,8 +237,8 @@ func (r *run) pointer() string {
 		has[name] = true
 	}
 	var names []string
-	for _, f := range r.pointed(r.offered) {
-		if !has[f.Name] && !r.isOffered(f.Name) && len(names) < c.Points {
+	for _, f := range r.pointed() {
+		if !has[f.Name] && len(names) < c.Points {
 			names = append(names, f.Name)
 		}
 	}
