@@ -60,3 +60,14 @@ func TestTooSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestLetters(t *testing.T) {
+	for _, c := range []struct {
+		text        string
+		limit, want int
+	}{{"", 10, 0}, {"abc", 10, 3}, {"abcdef", 4, 4}, {"日本語日本語日本語日", 35, 10}, {"日本語日本語日本語日", 14, 4}, {"äöüäöü", 3, 2}} {
+		if got := contract.Letters(c.text, c.limit); got != c.want {
+			t.Errorf("%q, %d: %d, want %d", c.text, c.limit, got, c.want)
+		}
+	}
+}

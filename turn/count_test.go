@@ -90,3 +90,24 @@ func eventsOf(t *testing.T, b *bench) []jackline.Event {
 	}
 	return events
 }
+
+// A file in Chinese is read in pages that fit a small window, and an attached one leaves room for the task.
+func TestDenseScriptsFit(t *testing.T) {
+	for _, window := range []int{contract.Small, contract.Middle} {
+		b := newBench(t, options{Window: window, Mode: jackline.ModeAllowReads}, "=== 1\n--- call file_read {\"path\": \"zh.txt\"}\n=== 2\nRead.\n")
+		b.write(t, "zh.txt", strings.Repeat("请阅读这份报告并告诉我它说了什么。\n", 500))
+		b.attach(t, "zh.txt", "text/plain", "x", strings.Repeat("这是一个附件。", 3000))
+		b.turn(t, "请阅读", nil)
+		if b.last.Status != jackline.Done {
+			t.Errorf("%d: %s, %s", window, b.last.Status, b.last.Reason)
+		}
+		for _, ev := range eventsOf(t, b) {
+			if ev.Type == "compaction.start" {
+				t.Errorf("%d: what was read had to be cut again", window)
+			}
+		}
+		if sent := b.sent(t, 2); !strings.Contains(sent, "read on with from=") || strings.Contains(sent, "left out in the middle; read_result with call \"C") {
+			t.Errorf("%d: the file is not read in pages:\n%s", window, sent)
+		}
+	}
+}
