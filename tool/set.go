@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/jackline-ai/jackline"
@@ -15,7 +16,7 @@ type Set struct {
 	tools []Tool
 	names map[string]int // folded names and aliases → index
 
-	docs    []retrieve.Doc // of the tools, in their order
+	docs    func() []retrieve.Doc // of the tools, in their order; made when somebody searches for the first time
 	indexes retrieve.Cache
 }
 
@@ -39,8 +40,14 @@ func NewSet(tools ...Tool) (*Set, error) {
 			return nil, jackline.E("tool.NewSet", jackline.Conflict, nil, "The tools %s and %s both page through results.", first, t.facts.Name)
 		}
 		s.tools = append(s.tools, t)
-		s.docs = append(s.docs, t.document())
 	}
+	s.docs = sync.OnceValue(func() []retrieve.Doc {
+		docs := make([]retrieve.Doc, 0, len(s.tools))
+		for _, t := range s.tools {
+			docs = append(docs, t.document())
+		}
+		return docs
+	})
 	return s, nil
 }
 
@@ -93,6 +100,9 @@ type Match struct {
 // Search gives the tools that share words with a query, as retrieve.Words takes it apart, the best first. off says which tools are left out: they count for
 // nothing, as if they were not there. nil leaves out none.
 func (s *Set) Search(query []string, off func(Tool) bool) []Match {
+	if s.docs == nil { // the zero set is empty
+		return nil
+	}
 	var disabled []string
 	var places []int
 	for k, t := range s.tools {
@@ -102,10 +112,11 @@ func (s *Set) Search(query []string, off func(Tool) bool) []Match {
 		}
 		places = append(places, k)
 	}
-	x := s.indexes.Index(retrieve.KeyOf(s.docs, disabled, ""), func() []retrieve.Doc {
+	all := s.docs()
+	x := s.indexes.Index(retrieve.KeyOf(all, disabled, ""), func() []retrieve.Doc {
 		docs := make([]retrieve.Doc, 0, len(places))
 		for _, k := range places {
-			docs = append(docs, s.docs[k])
+			docs = append(docs, all[k])
 		}
 		return docs
 	})

@@ -17,6 +17,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -257,8 +259,12 @@ func (t Tool) document() retrieve.Doc {
 	if parts := strings.SplitN(f.Name, "__", 3); d.Server == "" && len(parts) == 3 { // mcp__server__tool
 		d.Server = parts[1]
 	}
-	if t.schema != nil {
-		d.Params = t.schema.Names()
+	// The names alone are a small part of what the schema is made of, and the first prompt waits for them.
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(f.Schema, &s) == nil {
+		d.Params = slices.Sorted(maps.Keys(s.Properties))
 	}
 	return d
 }
