@@ -268,7 +268,7 @@ type (
 		FirstMS      int64 `json:"first_ms"` // until the first chunk
 		TotalMS      int64 `json:"total_ms"`
 		Prompt       int   `json:"prompt"`
-		Cached       int   `json:"cached"`
+		Cached       *int  `json:"cached,omitempty"` // of Prompt from the engine's cache; missing where the engine does not tell
 		Completion   int   `json:"completion"`
 		RequestChars int   `json:"request_chars"`
 

@@ -146,7 +146,8 @@ type Progress struct {
 // Usage is what a turn has used, summed over its steps.
 type Usage struct {
 	Prompt     int `json:"prompt"`
-	Cached     int `json:"cached"`
+	Cached     int `json:"cached"`              // of CachedOf, from the engine's cache
+	CachedOf   int `json:"cached_of,omitempty"` // of Prompt, as far as engines tell what comes from their caches
 	Completion int `json:"completion"`
 	Steps      int `json:"steps"`
 	Calls      int `json:"calls"`

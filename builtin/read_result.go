@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -51,7 +52,7 @@ func readResult(d Deps) tool.Tool {
 			// The text is as trustworthy as it was the first time. That it is the owner's own, the session knows since then.
 			out := tool.Out{Label: &tool.Label{Source: c.Source}, Origin: c.Origin}
 			const room = 100 // characters, for the first line
-			size := max(in.AtMost()-room, 200)
+			size := max(pageSize(c.Text, in.AtMost()-room), 200)
 			const mostPages = 1 << 16 // no text has so many, and no offset overflows before them
 			page := min(max(a.Page, 1), mostPages)
 			from := (page - 1) * size
@@ -73,4 +74,14 @@ func readResult(d Deps) tool.Tool {
 			return out, nil
 		},
 	})
+}
+
+// pageSize is how many letters of a text like the sample weigh as much as limit. It is the same for each page of a result.
+func pageSize(sample string, limit int) int {
+	const few = 20 // one heavy letter among so many changes nothing
+	n, weight := utf8.RuneCountInString(sample), contract.Weight(sample)
+	if weight-n <= n/few {
+		return limit
+	}
+	return int(int64(limit) * int64(n) / int64(weight))
 }

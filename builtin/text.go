@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -35,17 +35,17 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/(unit*unit*unit))
 }
 
-// fit takes as many lines as limit characters hold, and returns how many it took. At least one line is taken, cut if
+// fit takes as many lines as limit characters hold, each by its weight, and returns how many it took. At least one line is taken, cut if
 // need be.
 func fit(lines []string, limit int) (string, int) {
 	var b strings.Builder
 	used := 0
 	for i, l := range lines {
-		n := utf8.RuneCountInString(l) + 1
+		n := contract.Weight(l) + 1
 		if used+n > limit {
 			if i == 0 {
 				r := []rune(l)
-				return string(r[:min(len(r), max(1, limit-1))]) + "…\n", 1
+				return string(r[:min(len(r), max(1, contract.Letters(l, limit-1)))]) + "…\n", 1
 			}
 			return b.String(), i
 		}

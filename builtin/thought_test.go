@@ -119,7 +119,7 @@ func TestFindTools(t *testing.T) {
 		"copying":                          "file_copy",
 	} {
 		r := w.ok(t, "find_tools", m{"query": query})
-		if first, _, _ := strings.Cut(r.Text, "("); first != want || len(r.Found) == 0 || r.Found[0] != want {
+		if first, _, _ := strings.Cut(r.Text, ":"); first != want || len(r.Found) == 0 || r.Found[0] != want {
 			t.Errorf("%s: %s", query, r.Text)
 		}
 		if len(r.Found) > maxFound || r.Labels.Tainted {
@@ -130,7 +130,7 @@ func TestFindTools(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	r := w.ok(t, "find_tools", m{"query": "copy"})
-	if !strings.HasPrefix(r.Text, "file_copy(from, to): Copy a file or folder.") {
+	if !strings.HasPrefix(r.Text, "file_copy: Copy a file or folder.") {
 		t.Errorf("%s", r.Text)
 	}
 }

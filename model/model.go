@@ -29,7 +29,7 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 
 	// Size is the number of characters that r takes once it is written out for
-	// the engine, tools included. It is what a token estimate starts from. An image counts as
+	// the engine, tools included, each by its [Weight]. It is what a token estimate starts from. An image counts as
 	// the text that takes as much, which is ImageSize where the adapter knows no better.
 	Size(r Request) int
 }
@@ -46,6 +46,7 @@ func (i *Instead) Error() string { return i.Say }
 // Info is what is known about a model.
 type Info struct {
 	Name    string // as the engine calls it
+	Weights string // what stands for its weights: their digest, or the reference of the model where there is none; may be ""
 	Window  int    // context size in tokens; never 0, see Assumed
 	Assumed bool   // the window is a guess, not the engine's word
 	Native  bool   // calls are made through the engine's own tool interface
@@ -234,8 +235,12 @@ const (
 
 // Usage counts tokens as the engine reports them.
 type Usage struct {
-	Prompt     int `json:"prompt"`
-	Cached     int `json:"cached"` // part of Prompt that came from the engine's cache
+	Prompt int `json:"prompt"`
+	Cached int `json:"cached"` // part of Prompt that came from the engine's cache
+
+	// CacheTold says that the engine told Cached: a 0 is none then, and otherwise unknown.
+	CacheTold bool `json:"-"`
+
 	Completion int `json:"completion"`
 
 	// Reading and Writing are how long the engine took for the part of the prompt that did not come from its cache, and for

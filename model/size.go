@@ -2,7 +2,8 @@ package model
 
 import (
 	"encoding/json"
-	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline/contract"
 )
 
 const (
@@ -19,7 +20,10 @@ func FarBelow(prompt, chars int) bool {
 	return prompt > 0 && chars >= suspectable && prompt < chars/charsAtMost
 }
 
-// A Measure counts the characters that a request takes once it is written out, escapes not counted. The JSON around messages is
+// Weight is the size of a text in characters, each by what it takes: see contract.Weight.
+func Weight(s string) int { return contract.Weight(s) }
+
+// A Measure counts the characters that a request takes once it is written out, each by its [Weight], escapes not counted. The JSON around messages is
 // left out: engines put marks of their own in its place.
 type Measure struct {
 	Native bool // calls and tools go through the engine's interface, and count
@@ -38,11 +42,11 @@ func (m Measure) Head(r Request) int {
 		if i > 0 {
 			n += 2 // a blank line between two
 		}
-		n += utf8.RuneCountInString(b)
+		n += contract.Weight(b)
 	}
 	if m.Native {
 		for _, t := range r.Tools {
-			n += m.Tool + utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description()) + utf8.RuneCount(m.Schema(t.Schema))
+			n += m.Tool + contract.Weight(t.Name) + contract.Weight(t.Description()) + contract.Weight(m.Schema(t.Schema))
 		}
 	}
 	return n
@@ -52,15 +56,15 @@ func (m Measure) Head(r Request) int {
 func (m Measure) Messages(all ...Message) int {
 	n := 0
 	for _, msg := range all {
-		n += utf8.RuneCountInString(msg.Text) + len(msg.Images)*m.Image
+		n += contract.Weight(msg.Text) + len(msg.Images)*m.Image
 		if !m.Native {
 			continue
 		}
 		if msg.Role == Result {
-			n += utf8.RuneCountInString(msg.Name)
+			n += contract.Weight(msg.Name)
 		}
 		for _, c := range msg.Calls {
-			n += m.Call + utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Arguments())
+			n += m.Call + contract.Weight(c.Name) + contract.Weight(c.Arguments())
 		}
 	}
 	return n

@@ -21,6 +21,17 @@ func TestSmallWords(t *testing.T) {
 	}
 }
 
+// Letters weigh what they take: of a script with thousands of letters each is about a token.
+func TestWeight(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "plain text": 10, "ä": 2, "äö": 3, "Привет": 9, "日本語": 11, "日本語日": 14, "한국": 7, "🙂": 7, "a日b": 6, "\xff\x80": 7, "ไทย": 11,
+	} {
+		if got := model.Weight(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // What goes through the engine's interface counts only where it does; characters count, not bytes.
 func TestMeasure(t *testing.T) {
 	r := model.Request{
@@ -33,11 +44,11 @@ func TestMeasure(t *testing.T) {
 		},
 	}
 	m := model.Measure{Call: 10, Tool: 100, Image: 1000, Schema: func(json.RawMessage) []byte { return []byte(`{}`) }}
-	if head, rest := m.Head(r), m.Messages(r.Messages...); head != 5 || rest != 2+2000+1+2 {
+	if head, rest := m.Head(r), m.Messages(r.Messages...); head != 6 || rest != 3+2000+1+2 {
 		t.Errorf("in words: %d and %d", head, rest)
 	}
 	m.Native = true
-	if head, rest := m.Head(r), m.Messages(r.Messages...); head != 5+100+4+4+2 || rest != 2+2000+1+(10+4+2)+(10+1+7)+2+4 {
+	if head, rest := m.Head(r), m.Messages(r.Messages...); head != 6+100+4+4+2 || rest != 3+2000+1+(10+4+2)+(10+2+7)+2+4 {
 		t.Errorf("native: %d and %d", head, rest)
 	}
 }

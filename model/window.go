@@ -1,13 +1,15 @@
 package model
 
+import "github.com/jackline-ai/jackline/contract"
+
 // The windows, in tokens, that are chosen where neither engine nor owner says one.
 const (
 	// DefaultWindow holds the whole prompt with tools, some files and an answer. Twice of it doubles what the cache of an
 	// 8B model takes (about 1 GiB at this size), which on an 8 GB machine is the difference between working and swapping.
-	DefaultWindow = 8192
+	DefaultWindow = contract.Middle
 
 	// SmallestWindow is the least that a turn with tools fits into: prompt, one result and an answer.
-	SmallestWindow = 4096
+	SmallestWindow = contract.Small
 )
 
 // roomForDefault is what a model with a window of DefaultWindow takes beside its weights: the cache of an 8B model, and

@@ -144,7 +144,7 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 		return jackline.Intent{}, bound{}, In{}, err
 	}
 	c.Args = canonical
-	in := In{Actor: who, Call: c.ID, Tools: g.Tools}
+	in := In{Actor: who, Call: c.ID, Tools: g.Tools, Off: g.off(who)}
 	i, err := intent(t, b, in, c)
 	return i, b, in, err
 }
@@ -215,6 +215,16 @@ func safely(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// Off reports whether a tool is not there for somebody: its owner disabled it, or the turn does without it.
+func (g *Gate) Off(who jackline.Actor, t Tool) bool {
+	rule := g.Judge.Judge(jackline.Intent{Actor: who, Tool: t.facts.Name, Effect: t.facts.Effect}).Rule
+	return rule == jackline.RuleDisabled || rule == jackline.RuleOffline
+}
+
+func (g *Gate) off(who jackline.Actor) func(Tool) bool {
+	return func(t Tool) bool { return g.Off(who, t) }
 }
 
 // intent resolves the touches of a bound call. The effect is what the touches say, which must lie within what the
@@ -346,7 +356,7 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 	p.c.Title = p.b.title
 	session, turn, id := p.c.Session, p.c.Turn, p.c.ID
 	p.in = In{
-		Actor: p.r.Who, Call: id, Tools: g.Tools, Limit: p.r.Limit, Zone: p.r.Zone,
+		Actor: p.r.Who, Call: id, Tools: g.Tools, Off: g.off(p.r.Who), Limit: p.r.Limit, Zone: p.r.Zone,
 		State: func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
 		Progress: func(text string) {
 			g.Log.Live(o, jackline.NewEvent(session, turn, jackline.ToolProgress{Call: id, Text: text}))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 )
 
 // soFar is what a call that was cut short had to show, to be put behind our own words.
@@ -150,13 +151,14 @@ func briefView(v jackline.View) jackline.View {
 	return v
 }
 
-// Cap cuts text to limit characters by leaving out its middle, at line ends where they are near. It returns how many
-// characters are gone; 0 or less as the limit cuts nothing.
+// Cap cuts text to limit characters, each by its weight, by leaving out its middle, at line ends where they are near. It returns how
+// many characters are gone; 0 or less as the limit cuts nothing.
 func Cap(text string, limit int) (string, int) {
-	n := utf8.RuneCountInString(text)
-	if limit <= 0 || n <= limit {
+	if limit <= 0 || contract.Weight(text) <= limit {
 		return text, 0
 	}
+	n := utf8.RuneCountInString(text)
+	limit = contract.Letters(text, limit)
 	r := []rune(text)
 	head, tail := limit*2/3, limit/3
 	for k := head; k > head-head/4; k-- {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -545,12 +546,13 @@ func FuzzCap(f *testing.F) {
 		text = strings.ToValidUTF8(text, "?")
 		got, dropped := tool.Cap(text, limit)
 		n := utf8.RuneCountInString(text)
-		if limit <= 0 || n <= limit {
+		if limit <= 0 || contract.Weight(text) <= limit {
 			if got != text || dropped != 0 {
 				t.Fatalf("cut %d of %d at %d", dropped, n, limit)
 			}
 			return
 		}
+		limit = contract.Letters(text, limit)
 		const mark = "\n[…]\n"
 		left := utf8.RuneCountInString(got) - utf8.RuneCountInString(mark)
 		switch {

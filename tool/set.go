@@ -4,15 +4,20 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 )
 
 // A Set is the tools that exist for somebody: a fixed list in which no two answer to one name.
 type Set struct {
 	tools []Tool
 	names map[string]int // folded names and aliases → index
+
+	docs    func() []retrieve.Doc // of the tools, in their order; made when somebody searches for the first time
+	indexes retrieve.Cache
 }
 
 // NewSet makes a set. A name or alias that is taken twice is an error, and so is a second pager: a cut result names the
@@ -36,6 +41,13 @@ func NewSet(tools ...Tool) (*Set, error) {
 		}
 		s.tools = append(s.tools, t)
 	}
+	s.docs = sync.OnceValue(func() []retrieve.Doc {
+		docs := make([]retrieve.Doc, 0, len(s.tools))
+		for _, t := range s.tools {
+			docs = append(docs, t.document())
+		}
+		return docs
+	})
 	return s, nil
 }
 
@@ -77,6 +89,43 @@ func (s *Set) Names() []string {
 		names = append(names, t.facts.Name)
 	}
 	return names
+}
+
+// A Match is a tool that words point at, and how well they do.
+type Match struct {
+	Tool Tool
+	retrieve.Hit
+}
+
+// Search gives the tools that share words with a query, as retrieve.Words takes it apart, the best first. off says which tools are left out: they count for
+// nothing, as if they were not there. nil leaves out none.
+func (s *Set) Search(query []string, off func(Tool) bool) []Match {
+	if s.docs == nil { // the zero set is empty
+		return nil
+	}
+	var disabled []string
+	var places []int
+	for k, t := range s.tools {
+		if off != nil && off(t) {
+			disabled = append(disabled, t.facts.Name)
+			continue
+		}
+		places = append(places, k)
+	}
+	all := s.docs()
+	x := s.indexes.Index(retrieve.KeyOf(all, disabled, ""), func() []retrieve.Doc {
+		docs := make([]retrieve.Doc, 0, len(places))
+		for _, k := range places {
+			docs = append(docs, all[k])
+		}
+		return docs
+	})
+	hits := x.Search(query)
+	found := make([]Match, 0, len(hits))
+	for _, h := range hits {
+		found = append(found, Match{Tool: s.tools[places[h.At]], Hit: h})
+	}
+	return found
 }
 
 // Only is the set of those of its tools that are named.

@@ -17,12 +17,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/contract"
+	"github.com/jackline-ai/jackline/retrieve"
 )
 
 // A Spec declares a tool whose arguments are an A: a struct whose fields carry json and doc tags.
@@ -65,6 +69,7 @@ type In struct {
 	Actor    jackline.Actor
 	Call     jackline.CallID
 	Tools    *Set
+	Off      func(Tool) bool                           // which of them are not there for this turn; nil is none
 	Limit    int                                       // characters of the result that the model will read; more is spilled
 	Zone     *time.Location                            // the client's
 	State    func(key string) (json.RawMessage, error) // the session's own small facts; nil where there is none
@@ -73,9 +78,9 @@ type In struct {
 
 // The windows, in tokens, from which on a tool is always offered: what [Spec.Pin] of most is.
 const (
-	PinSmall  = 4096
-	PinMiddle = 8192
-	PinLarge  = 16384
+	PinSmall  = contract.Small
+	PinMiddle = contract.Middle
+	PinLarge  = contract.Large
 )
 
 // noLimit is how much of a result is given where nobody said how much is wanted, in characters.
@@ -249,8 +254,19 @@ func (t Tool) Prefetch(sentence string) (raw json.RawMessage, ok bool) {
 	return t.ahead(sentence)
 }
 
-// Document is the text by which the tool is searched for.
-func (t Tool) Document() string {
+// document is what the tool is searched for by.
+func (t Tool) document() retrieve.Doc {
 	f := t.facts
-	return strings.Join([]string{f.Name, strings.Join(f.Aliases, " "), f.Summary, f.Use, f.Find, f.Connected}, " ")
+	d := retrieve.Doc{Name: f.Name, Aliases: f.Aliases, Server: f.Connected, Text: strings.Join([]string{f.Summary, f.Use, f.Find}, " ")}
+	if parts := strings.SplitN(f.Name, "__", 3); d.Server == "" && len(parts) == 3 { // mcp__server__tool
+		d.Server = parts[1]
+	}
+	// The names alone are a small part of what the schema is made of, and the first prompt waits for them.
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(f.Schema, &s) == nil {
+		d.Params = slices.Sorted(maps.Keys(s.Properties))
+	}
+	return d
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/retrieve"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -112,10 +113,17 @@ func TestFacts(t *testing.T) {
 	if why = "Broken."; d.Facts().WhyNot != why {
 		t.Error("it does not look again")
 	}
-	for _, w := range []string{"good", "fine", "Does good.", "Always.", "better best"} {
-		if !strings.Contains(d.Document(), w) {
-			t.Errorf("%q is not in %q", w, d.Document())
+	set, err := tool.NewSet(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []string{"GOOD", "fine", "does", "always", "better best", "path"} {
+		if found := set.Search(retrieve.Words(w, 9), nil); len(found) != 1 || found[0].Tool.Facts().Name != "good" {
+			t.Errorf("%q does not find it: %v", w, found)
 		}
+	}
+	if found := set.Search([]string{"good"}, func(tool.Tool) bool { return true }); len(found) != 0 {
+		t.Error("it is found where it is off")
 	}
 }
 

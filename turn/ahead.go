@@ -21,10 +21,6 @@ const (
 	aheadTime = 10 * time.Second
 	// aheadCalls is how many calls one prompt may set off: a question asks for one or two things.
 	aheadCalls = 3
-	// aheadShare is the share of the window that Context may take, and aheadMost its size in characters where windows are
-	// large: what the task itself reads needs the room more.
-	aheadShare = 0.125
-	aheadMost  = 6000
 	// longestAsk is how long a prompt may be that asks for something live, in bytes: a longer one is a task, and a word of it
 	// proves nothing.
 	longestAsk = 400
@@ -66,6 +62,7 @@ func (r *run) lookups(ctx context.Context) ([]lookup, error) {
 		return nil, nil
 	}
 	var all []lookup
+	r.ahead = nil
 	said := asked(r.t.Prompt)
 	for t := range r.gate.Tools.All() {
 		for _, s := range said {
@@ -90,6 +87,7 @@ func (r *run) lookups(ctx context.Context) ([]lookup, error) {
 				l.skip = "It would do more than look."
 			}
 			all = append(all, l)
+			r.ahead = append(r.ahead, c.Name)
 			break
 		}
 		if len(all) == aheadCalls {
@@ -144,7 +142,7 @@ func (r *run) lookAhead(ctx context.Context) error {
 	done, errs := make([]tool.Done, len(r.prior)), make([]error, len(r.prior))
 	var calls sync.WaitGroup
 	for k, c := range r.prior {
-		q := tool.Request{Who: r.scout(), Call: c, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone}
+		q := tool.Request{Who: r.scout(), Call: c, Limit: r.contract().Result, Zone: r.zone}
 		calls.Go(func() { done[k], errs[k] = r.gate.Do(limited, q) })
 	}
 	calls.Wait()
@@ -214,7 +212,7 @@ func (r *run) opened(at attached, all []lookup, took time.Duration) (jackline.It
 
 // contextBlock is what stands in front of the owner's words: what was looked up, each thing within its share, and what could not be.
 func (r *run) contextBlock(calls []jackline.Call, skipped []lookup) string {
-	each := min(int(float64(r.m.Main.Info().Window)*charsPerToken*aheadShare), aheadMost) / max(len(calls), 1)
+	each := r.contract().Context / max(len(calls), 1)
 	var b strings.Builder
 	b.WriteString("[Context for this question:]\n")
 	for _, c := range calls {

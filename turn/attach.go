@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -21,15 +22,6 @@ type Files interface {
 	AttachmentText(context.Context, jackline.Owner, jackline.AttachmentID) (string, error)
 	AttachmentData(context.Context, jackline.Owner, jackline.AttachmentID) ([]byte, error)
 }
-
-const (
-	// attachedShare is what the texts of a prompt's files take of the window, all together: they stand in the prompt, which no
-	// compaction touches while its turn runs. There must be room for as much in results, and for the answer.
-	attachedShare = 0.3
-	// guideShare and maxGuide bound a trusted folder's instructions: they are paid for in every request.
-	guideShare = 0.1
-	maxGuide   = 8000 // characters
-)
 
 // attached are the files of a prompt, made ready for the model.
 type attached struct {
@@ -66,7 +58,11 @@ func (r *run) attach(ctx context.Context) (attached, error) {
 		return at, nil
 	}
 	info := r.m.Main.Info()
-	limits := shares(at.list, int(float64(info.Window)*attachedShare*charsPerToken))
+	weights := make([]int, 0, len(texts))
+	for _, text := range texts {
+		weights = append(weights, contract.Weight(text))
+	}
+	limits := shares(weights, r.contract().Files)
 	for i, a := range at.list {
 		name := oneLine(a.Name)
 		switch {
@@ -109,15 +105,15 @@ func (r *run) attachment(ctx context.Context, id jackline.AttachmentID) (a jackl
 }
 
 // shares divides room among the texts of files: a short one leaves what it does not need to the others.
-func shares(list []jackline.Attachment, room int) []int {
-	order := make([]int, len(list))
+func shares(weights []int, room int) []int {
+	order := make([]int, len(weights))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[a].Chars, list[b].Chars) })
-	limits := make([]int, len(list))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[a], weights[b]) })
+	limits := make([]int, len(weights))
 	for k, i := range order {
-		limits[i] = max(1, min(list[i].Chars, room/(len(order)-k)))
+		limits[i] = max(1, min(weights[i], room/(len(order)-k)))
 		room -= limits[i]
 	}
 	return limits
@@ -216,7 +212,7 @@ func (r *run) guideBlock() string {
 	if text == "" {
 		return ""
 	}
-	most := min(int(float64(r.m.Main.Info().Window)*guideShare*charsPerToken), maxGuide)
+	most := r.contract().Instructions
 	rest := ""
 	if n := utf8.RuneCountInString(text); n > most {
 		text = string([]rune(text)[:most])

@@ -15,6 +15,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/dialect"
 	"github.com/jackline-ai/jackline/model/envelope"
@@ -24,6 +25,7 @@ import (
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/tool/crowd"
 	"github.com/jackline-ai/jackline/turn"
 	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
@@ -48,6 +50,7 @@ type options struct {
 	Killed   bool                   `json:"killed"`   // the kill switch is on
 	Web      bool                   `json:"web"`      // the tools of the network are there too
 	Env      map[string]string      `json:"env"`      // and what they find in the environment
+	Tools    int                    `json:"tools"`    // how many tools there are, with made-up ones; 0 is those that exist
 	NoNet    bool                   `json:"no_net"`   // the category network is switched off
 
 	pages pages       // what the web holds
@@ -119,7 +122,8 @@ func newBench(t testing.TB, o options, text string) *bench {
 
 // wrapped makes a model of text speak native calls, as the program does.
 func wrapped(m model.Model, window int) model.Model {
-	return prompted.Wrap(m, prompted.Options{Options: dialect.Options{Calls: 64}, Brief: window < 8192})
+	c := contract.Of(window)
+	return prompted.Wrap(m, prompted.Options{Options: dialect.Options{Calls: 64}, Brief: c.Brief(), Room: c.Tools, Names: c.Names})
 }
 
 // open opens the store and makes an engine, as a start of the program does.
@@ -138,6 +142,9 @@ func (b *bench) open(t testing.TB) {
 		tools = append(tools, web.All(b.web)...)
 	}
 	tools = append(tools, b.o.tools...)
+	if b.o.Tools > 0 {
+		tools = crowd.Fill(tools, b.o.Tools)
+	}
 	set, err := tool.NewSet(tools...)
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +171,7 @@ func (b *bench) open(t testing.TB) {
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
 		Files:    db,
+		Memory:   db,
 		Guide:    func(context.Context, jackline.Session) (string, error) { return b.o.Guide, nil },
 	}
 }

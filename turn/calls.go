@@ -19,7 +19,7 @@ func (r *run) settle(ctx context.Context) (waits bool, end *over, err error) {
 		if r.prior[k].State == jackline.CallEnded {
 			continue
 		}
-		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: resultLimit(r.m.Main.Info().Window), Zone: r.zone})
+		d, err := r.gate.Do(ctx, tool.Request{Who: r.actor(), Call: r.prior[k], Prior: r.prior[:k], Hold: waits, Limit: r.contract().Result, Zone: r.zone})
 		if err != nil {
 			return false, nil, err
 		}

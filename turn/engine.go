@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -28,8 +27,11 @@ type Engine struct {
 	// Guide gives the instructions of a session's workspace, if its owner trusts it; nil or "" is none.
 	Guide func(context.Context, jackline.Session) (string, error)
 
-	mu    sync.Mutex
-	ratio map[string]float64 // model name → tokens counted per token estimated
+	// Memory keeps how models count over restarts; nil forgets.
+	Memory Memory
+
+	counts counts
+	trails trails
 }
 
 // Desk is what the engine needs of the approval desk.
@@ -94,7 +96,9 @@ type run struct {
 
 	offered, known []model.Tool
 	collected      map[jackline.CallID]bool // calls whose results are in the history
-	found          map[string]bool          // tools that were described to the model on the way
+	picked         []string                 // tools that the session's first prompt had offered
+	choosing       bool                     // and this is the one
+	ahead          []string                 // tools that the prompt surely asks for, whether they were called or not
 
 	images map[jackline.AttachmentID]model.Image // the pictures of the history that the model sees
 	guide  string                                // what a trusted workspace says, the same as long as the turn lasts
@@ -142,7 +146,14 @@ func (e *Engine) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	if end == nil {
 		return r.t, nil // it waits
 	}
-	return r.t, r.end(context.WithoutCancel(ctx), *end)
+	ctx = context.WithoutCancel(ctx)
+	if err := r.end(ctx, *end); err != nil {
+		return r.t, err
+	}
+	if err := e.counts.keep(ctx, e.Memory); err != nil {
+		r.report(err) // it is learnt again
+	}
+	return r.t, nil
 }
 
 // loop takes steps until the turn ends (an over), waits (nil), or cannot go on (an error).
@@ -178,7 +189,7 @@ func (r *run) loop(ctx context.Context) (*over, error) {
 // load reads what the log knows of a turn. It needs nothing else, so that a turn can be ended whatever became of its model,
 // its workspace and the settings.
 func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
-	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, found: map[string]bool{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
+	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
 	var err error
 	if r.t, err = e.Journal.Turn(ctx, o, id); err != nil {
 		return nil, err
@@ -240,7 +251,13 @@ func (r *run) equip(ctx context.Context) (err error) {
 	if err := fitsWindow(models.Main.Info()); err != nil {
 		return err
 	}
+	if err := r.e.counts.recall(ctx, r.e.Memory); err != nil {
+		return err
+	}
 	if err := r.readGuide(ctx); err != nil {
+		return err
+	}
+	if err := r.readPicked(ctx); err != nil {
 		return err
 	}
 	return r.see(ctx, r.items)
@@ -296,6 +313,7 @@ func (r *run) open(ctx context.Context) error {
 		r.s.Title = rec.Title
 	}
 	rec.State = r.guideState()
+	r.pickedState(rec.State)
 	if r.t.Options.Continues == "" {
 		// A plan is the plan of one task.
 		rec.State[jackline.PlanKey] = json.RawMessage("null")
@@ -306,7 +324,7 @@ func (r *run) open(ctx context.Context) error {
 		info := r.m.Main.Info()
 		start.Model = info.Name
 		p := jackline.Prep{
-			Window: info.Window, Assumed: info.Assumed, Budget: info.Window - reserve(info.Window), Tools: []string{},
+			Window: info.Window, Assumed: info.Assumed, Budget: r.contract().Budget(), Tools: []string{},
 			ToolMode: r.mode(), MaxSteps: r.maxSteps(),
 		}
 		for _, t := range r.offered {

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
 // The figures of the token budget.
 const (
-	charsPerToken = 3.5
+	charsPerToken = contract.CharsPerToken
 	tokensPerMsg  = 6
 	// lowWater is the share of the budget down to which a compaction shrinks: compacting a little at every step would
 	// cost the engine's prefix cache each time.
@@ -28,62 +29,10 @@ const (
 )
 
 func fitsWindow(i model.Info) error {
-	if i.Window < model.SmallestWindow {
-		return jackline.E("turn.fit", jackline.Invalid, nil,
-			"The model %s has a window of %d tokens; Jackline needs at least %d. Start the engine with a larger context (--num-ctx, -c) or set --window if this is wrong.",
-			i.Name, i.Window, model.SmallestWindow)
+	if say := contract.TooSmall(i.Name, i.Window); say != "" {
+		return jackline.E("turn.fit", jackline.Invalid, nil, "%s", say)
 	}
 	return nil
-}
-
-// reserve is what is kept free of the window for the answer, in tokens.
-func reserve(window int) int { return min(max(window/4, 256), 2048) }
-
-// resultLimit is what one result may take, in characters.
-func resultLimit(window int) int {
-	if window >= 32768 {
-		return 20000
-	}
-	return min(max(int(float64(window)*charsPerToken/4), 800), 6000)
-}
-
-// resultShare is what all results together may take, in characters.
-func resultShare(window int) int {
-	share := 0.5
-	if window < 8192 {
-		share = 0.4
-	}
-	return int(float64(window) * share * charsPerToken)
-}
-
-// tokens estimates a request: characters and messages, corrected by what the engine has counted before.
-func (e *Engine) tokens(name string, chars, messages int) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	ratio := e.ratio[name]
-	if ratio == 0 {
-		ratio = 1
-	}
-	return int(ratio * (float64(chars)/charsPerToken + float64(messages*tokensPerMsg)))
-}
-
-// calibrate learns from one request how a model's tokens relate to the estimate. Single figures that cannot be true are ignored.
-func (e *Engine) calibrate(name string, chars, messages, counted int) {
-	estimate := float64(chars)/charsPerToken + float64(messages*tokensPerMsg)
-	seen := float64(counted) / estimate
-	const least, most, weight = 0.4, 3.0, 0.3
-	if counted <= 0 || seen < least || seen > most {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ratio == nil {
-		e.ratio = map[string]float64{}
-	}
-	if old := e.ratio[name]; old != 0 {
-		seen = old + weight*(seen-old)
-	}
-	e.ratio[name] = seen
 }
 
 // request is what goes to the model with these items, whose messages are written out already.
@@ -91,15 +40,22 @@ func (r *run) request(items []jackline.Item, messages []model.Message, last bool
 	return model.Request{
 		System: r.system(items), Messages: messages, Tools: r.offered, Known: r.known, NoCalls: last && len(r.offered) > 0,
 		Retry:     r.t.Progress.Streak > 0,
-		MaxTokens: reserve(r.m.Main.Info().Window),
+		MaxTokens: r.contract().Reserve,
 	}
 }
 
 // measure is the size of a request in characters and its estimate in tokens.
 func (r *run) measure(req model.Request) (chars, tokens int) {
 	chars = r.m.Main.Size(req)
-	return chars, r.e.tokens(r.m.Main.Info().Name, chars, len(req.Messages)+1)
+	return chars, r.tokens(chars, len(req.Messages)+1)
 }
+
+// tokens estimates a request of so many characters and messages, the system message among them, by how its engine counts.
+func (r *run) tokens(chars, messages int) int {
+	return r.e.counts.tokens(r.counted(), chars, messages)
+}
+
+func (r *run) counted() string { return counted(r.m.Main.Info(), r.mode()) }
 
 func (r *run) estimate(items []jackline.Item) int {
 	_, tokens := r.measure(r.request(items, r.messages(items), false))
@@ -151,7 +107,7 @@ func (w *weighing) cut(k int) {
 func (w *weighing) tokens() int { return w.estimate(w.sum, len(w.items)) }
 
 func (w *weighing) estimate(chars, messages int) int {
-	return w.r.e.tokens(w.r.m.Main.Info().Name, w.head+chars, messages+1)
+	return w.r.tokens(w.head+chars, messages+1)
 }
 
 // current is the history as it stands, pending items included. What was written out once stays: a turn of
@@ -168,11 +124,11 @@ func (r *run) current() []model.Message {
 
 // fit makes the next request, compacting the history first when it no longer fits. It returns the request's size in characters.
 func (r *run) fit(ctx context.Context, last bool) (model.Request, int, error) {
-	info := r.m.Main.Info()
-	budget := info.Window - reserve(info.Window)
+	c := r.contract()
+	budget := c.Budget()
 	req := r.request(r.items, r.current(), last)
 	chars, tokens := r.measure(req)
-	if tokens > budget || r.results+r.resultChars(r.pending) > resultShare(info.Window) {
+	if tokens > budget || r.results+r.resultChars(r.pending) > c.Results {
 		if err := r.compact(ctx, append(append([]jackline.Item(nil), r.items...), r.pending...), budget); err != nil {
 			return req, 0, err
 		}
@@ -182,7 +138,7 @@ func (r *run) fit(ctx context.Context, last bool) (model.Request, int, error) {
 	if tokens > budget {
 		return req, 0, jackline.E("turn.fit", jackline.Invalid, nil,
 			"The task does not fit the model's window: about %d tokens for a window of %d, of which %d are kept for the answer. Use a larger window, or a shorter prompt.",
-			tokens, info.Window, reserve(info.Window))
+			tokens, c.Window, c.Reserve)
 	}
 	return req, chars, nil
 }
@@ -207,7 +163,7 @@ func (r *run) resultChars(items []jackline.Item) int {
 func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) error {
 	before := r.estimate(items)
 	target := int(float64(budget) * lowWater)
-	share := int(float64(resultShare(r.m.Main.Info().Window)) * lowWater)
+	share := int(float64(r.contract().Results) * lowWater)
 	chars, _ := r.measure(r.request(items, r.messages(items), false))
 	if err := r.append(ctx, jackline.Record{}, jackline.CompactionStart{Chars: chars}); err != nil {
 		return err
@@ -237,7 +193,7 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 		w, summary = r.weigh(small), said
 	}
 	for k := range w.items {
-		if w.items[k].Role == jackline.ItemResult && (w.tokens() > budget || w.results > resultShare(r.m.Main.Info().Window)) {
+		if w.items[k].Role == jackline.ItemResult && (w.tokens() > budget || w.results > r.contract().Results) {
 			w.cut(k)
 		}
 	}
@@ -254,7 +210,7 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	if !done.Kept {
 		return r.append(ctx, jackline.Record{}, done)
 	}
-	small = r.withPlan(ctx, small)
+	small = r.withFound(items, r.withPlan(ctx, small))
 	if err := r.append(ctx, jackline.Record{Turn: &r.t, Compacted: small}, done); err != nil {
 		return err
 	}
@@ -364,8 +320,8 @@ func (r *run) summary(ctx context.Context, old []jackline.Item) (string, error) 
 		case jackline.ItemNote:
 		}
 	}
-	info := r.m.Raw.Info()
-	room := int(float64(info.Window-reserve(info.Window)) * charsPerToken * 3 / 4)
+	c := contract.Of(r.m.Raw.Info().Window)
+	room := int(float64(c.Budget()) * charsPerToken * 3 / 4)
 	text := []rune(b.String())
 	if len(text) > room {
 		text = text[len(text)-room:] // what is older is in the earlier summary, or is lost
@@ -395,7 +351,7 @@ func (r *run) summary(ctx context.Context, old []jackline.Item) (string, error) 
 	if s == "" {
 		return earlier, nil
 	}
-	if n := summaryTokens * 4; len(s) > n {
+	if n := c.Summary; len(s) > n {
 		s = strings.ToValidUTF8(s[:n], "") + "…"
 	}
 	return s, nil

@@ -13,7 +13,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -60,12 +63,14 @@ type paper struct {
 	sum    string
 	fail   error
 	asked  []model.Request
+	sized  int // messages that were measured
 }
 
 func (p *paper) Info() model.Info { return model.Info{Name: "paper", Window: p.window} }
 
 func (p *paper) Size(r model.Request) int {
 	n := len(strings.Join(r.System, ""))
+	p.sized += len(r.Messages)
 	for _, m := range r.Messages {
 		n += len(m.Text) + len(m.Name)
 		for _, c := range m.Calls {
@@ -184,7 +189,7 @@ func (p *past) fits(t *testing.T) model.Request {
 	return req
 }
 
-func (p *past) budget() int { return p.paper.window - reserve(p.paper.window) }
+func (p *past) budget() int { return contract.Of(p.paper.window).Budget() }
 
 // roles are the history in a word each, with what a compaction left of results.
 func (p *past) roles() string {
@@ -197,17 +202,6 @@ func (p *past) roles() string {
 		list = append(list, w)
 	}
 	return strings.Join(list, " ")
-}
-
-func TestFigures(t *testing.T) {
-	for _, c := range []struct{ window, reserve, limit, share int }{
-		{512, 256, 800, 716}, {4096, 1024, 3584, 5734}, {8191, 2047, 6000, 11467}, {8192, 2048, 6000, 14336}, {16384, 2048, 6000, 28672},
-		{32767, 2048, 6000, 57342}, {32768, 2048, 20000, 57344}, {131072, 2048, 20000, 229376},
-	} {
-		if r, l, s := reserve(c.window), resultLimit(c.window), resultShare(c.window); r != c.reserve || l != c.limit || s != c.share {
-			t.Errorf("%d: reserve %d, limit %d, share %d; want %+v", c.window, r, l, s, c)
-		}
-	}
 }
 
 func TestFitsWindow(t *testing.T) {
@@ -229,35 +223,35 @@ func TestFitsWindow(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	e := &Engine{}
-	estimate := e.tokens("a", 3500, 10)
+	estimate := e.counts.tokens("a", 3500, 10)
 	if estimate != 1060 {
 		t.Errorf("estimate %d", estimate)
 	}
-	for _, lie := range []int{0, -5, 1, 423, 3181, 1 << 30} { // below 0.4 and above 3
-		e.calibrate("a", 3500, 10, lie)
-		if got := e.tokens("a", 3500, 10); got != estimate {
+	for _, lie := range []int{0, -5, 1, 264, 3181, 1 << 30} { // below 0.25 and above 3
+		e.counts.learn("a", 3500, 10, lie)
+		if got := e.counts.tokens("a", 3500, 10); got != estimate {
 			t.Errorf("%d counted: %d", lie, got)
 		}
 	}
-	e.calibrate("a", 0, 0, 100) // nothing was estimated
-	if got := e.tokens("a", 3500, 10); got != estimate {
+	e.counts.learn("a", 0, 0, 100) // nothing was estimated
+	if got := e.counts.tokens("a", 3500, 10); got != estimate {
 		t.Errorf("after nothing: %d", got)
 	}
-	e.calibrate("a", 3500, 10, 2120)
-	if got := e.tokens("a", 3500, 10); got != 2120 {
+	e.counts.learn("a", 3500, 10, 2120)
+	if got := e.counts.tokens("a", 3500, 10); got != 2120 {
 		t.Errorf("the first figure counts whole: %d", got)
 	}
-	e.calibrate("a", 3500, 10, 1060)
-	if got := e.tokens("a", 3500, 10); got != 1802 { // 2 + 0.3 × (1 - 2)
+	e.counts.learn("a", 3500, 10, 1060)
+	if got := e.counts.tokens("a", 3500, 10); got != 1802 { // 2 + 0.3 × (1 - 2)
 		t.Errorf("a later one by 0.3: %d", got)
 	}
-	if got := e.tokens("b", 3500, 10); got != estimate {
+	if got := e.counts.tokens("b", 3500, 10); got != estimate {
 		t.Errorf("another model: %d", got)
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		e.calibrate("a", rnd.IntN(10000), rnd.IntN(50), rnd.IntN(20000)-100)
-		if got := e.tokens("a", 350000, 0); got < 40000-1 || got > 300000 {
+		e.counts.learn("a", rnd.IntN(10000), rnd.IntN(50), rnd.IntN(20000)-100)
+		if got := e.counts.tokens("a", 350000, 0); got < 25000-1 || got > 300000 {
 			t.Fatalf("the ratio is out of bounds: %d for 100000", got)
 		}
 	}
@@ -325,7 +319,7 @@ func TestCompactShare(t *testing.T) {
 		t.Fatalf("%d tokens do not fit anyway", tokens)
 	}
 	p.fits(t)
-	if got, most := p.resultChars(p.items), int(float64(resultShare(8192))*lowWater); got > most {
+	if got, most := p.resultChars(p.items), int(float64(contract.Of(8192).Results)*lowWater); got > most {
 		t.Errorf("%d characters of results, want at most %d: %s", got, most, p.roles())
 	}
 	if last := p.items[len(p.items)-1]; last.Keep != 0 {
@@ -562,7 +556,7 @@ func TestFitAnything(t *testing.T) {
 		p := newPast([]int{4096, 6000, 8192, 16384, 32768}[rnd.IntN(5)])
 		p.paper.sum = []string{"", "SUMMARY"}[rnd.IntN(2)]
 		most := []int{50, 1000, 4000}[rnd.IntN(3)]
-		limit := resultLimit(p.paper.window)
+		limit := contract.Of(p.paper.window).Result
 		own := rnd.IntN(20)
 		var prompts []string
 		for k := range own + 1 + rnd.IntN(25) {
@@ -636,3 +630,75 @@ func (p *past) uncut(prompts int) string {
 }
 
 var _ tool.Log = (*shelf)(nil)
+
+// A compaction looks at each message a few times, however many there are.
+func TestCompactionIsLinear(t *testing.T) {
+	for _, n := range []int{400, 2000, 8000} {
+		for name, fail := range map[string]error{"summed up": nil, "no summary": errors.New("down")} {
+			p := newPast(60 * n)
+			p.paper.fail = fail
+			for k := range n / 4 {
+				p.prompt(jackline.TurnID(fmt.Sprintf("t_%d", k)), 50)
+				p.step(300, 600)
+				p.says(1000)
+			}
+			p.prompt("t_now", 100)
+			p.fits(t)
+			if len(p.shelf.done(t)) != 1 {
+				t.Errorf("%s, %d: %d compactions", name, n, len(p.shelf.done(t)))
+			}
+			if most := 8 * n; p.paper.sized > most {
+				t.Errorf("%s, %d: %d messages were measured, want at most %d", name, n, p.paper.sized, most)
+			}
+		}
+	}
+}
+
+// BenchmarkCompact makes room in long histories, for a model that is only measured and for one that calls as text over a real
+// adapter. The time for each message must not grow with their number.
+func BenchmarkCompact(b *testing.B) {
+	real, err := openai.New(openai.Options{BaseURL: "http://127.0.0.1:9/v1", Model: "m", Window: 1 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = real.Close() }()
+	for _, m := range []struct {
+		name string
+		main model.Model
+	}{{"paper", nil}, {"text", prompted.Wrap(real, prompted.Options{})}} {
+		for _, n := range []int{500, 2000, 8000} {
+			b.Run(fmt.Sprintf("%s/%d", m.name, n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					p := newPast(60 * n)
+					if m.main != nil {
+						p.m.Main = windowed{m.main, p.paper.window}
+					}
+					for k := range n / 4 {
+						p.prompt(jackline.TurnID(fmt.Sprintf("t_%d", k)), 50)
+						p.step(300, 600)
+						p.says(100)
+					}
+					p.prompt("t_now", 100)
+					b.StartTimer()
+					if _, _, err := p.fit(context.Background(), false); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+			})
+		}
+	}
+}
+
+// A windowed model has another window.
+type windowed struct {
+	model.Model
+	window int
+}
+
+func (w windowed) Info() model.Info {
+	i := w.Model.Info()
+	i.Window = w.window
+	return i
+}

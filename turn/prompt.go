@@ -3,7 +3,6 @@ package turn
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +29,9 @@ const DefaultPersona = "You are Jackline, an assistant that does real work on it
 // maxPersona bounds the owner's own persona, in characters: it is paid for in every request.
 const maxPersona = 400
 
+// summaryHead begins the block that sums up what a compaction took out.
+const summaryHead = "What happened before, in short:\n"
+
 // system is the blocks of the one system message in front of items.
 func (r *run) system(items []jackline.Item) []string {
 	persona := strings.TrimSpace(r.set.Persona)
@@ -41,17 +43,25 @@ func (r *run) system(items []jackline.Item) []string {
 	}
 	blocks := []string{
 		persona + "\n" + houseRules,
-		"Workspace: " + r.s.Workspace + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
+		"Workspace: " + longPath(r.s.Workspace, r.contract().Workspace/2) + " (paths are relative to it). Mode: " + r.s.Mode.String() + "." + r.byName(),
 	}
 	if guide := r.guideBlock(); guide != "" {
 		blocks = append(blocks, guide)
 	}
 	for _, it := range items {
 		if it.Role == jackline.ItemSummary {
-			blocks = append(blocks, "What happened before, in short:\n"+it.Text)
+			blocks = append(blocks, summaryHead+it.Text)
 		}
 	}
 	return blocks
+}
+
+// longPath is a path of at most so many characters: the end of a longer one says where it is.
+func longPath(path string, most int) string {
+	if r := []rune(path); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return path
 }
 
 // promptText is the turn's prompt as the model gets it. What changes from turn to turn stands in front of the owner's words and is
@@ -73,7 +83,7 @@ func (r *run) promptText(before string) string {
 	if r.t.Options.Offline && !r.t.Options.Guide {
 		b.WriteString(" No web tools in this task.")
 	}
-	b.WriteString("]\n" + before)
+	b.WriteString("]\n" + r.pointer() + before)
 	if r.t.Options.Continues != "" && r.t.Prompt == "" {
 		b.WriteString("Go on with the task from where you stopped.")
 	}
@@ -182,72 +192,6 @@ func oneLine(s string) string {
 		s = string(r[:longest]) + "…"
 	}
 	return s
-}
-
-// offer settles which tools go into the requests of this turn: those that are pinned for the model's window. All others
-// are known, and run when they are named.
-func (r *run) offer() {
-	if r.t.Options.Guide || r.maxSteps() == 1 {
-		return
-	}
-	window := r.m.Main.Info().Window
-	who := r.actor()
-	for t := range r.gate.Tools.All() {
-		f := t.Facts()
-		if off := r.gate.Judge.Judge(jackline.Intent{Actor: who, Tool: f.Name, Effect: f.Effect}).Rule; off == jackline.RuleDisabled || off == jackline.RuleOffline {
-			continue
-		}
-		mt := model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases, Body: f.Body}
-		r.known = append(r.known, mt)
-		if f.Pin > 0 && window >= f.Pin && f.WhyNot == "" {
-			r.offered = append(r.offered, mt)
-		}
-	}
-}
-
-// byName lists the tools that an engine with calls of its own is not told about, for they run when they are named. Where calls are
-// text, whoever writes the tools out lists them too.
-func (r *run) byName() string {
-	if !r.m.Main.Info().Native || len(r.known) == len(r.offered) {
-		return ""
-	}
-	const room = 400 // characters; what finds no place is found by its purpose
-	line := ""
-	for _, t := range r.known {
-		if slices.ContainsFunc(r.offered, func(o model.Tool) bool { return o.Name == t.Name }) || len(line)+len(t.Name) > room {
-			continue
-		}
-		line += ", " + t.Name
-	}
-	return " Tools that also run when you name them: " + strings.TrimPrefix(line, ", ") + "."
-}
-
-// names are the tools that run when they are named.
-func (r *run) names() []string {
-	names := make([]string, 0, len(r.known))
-	for _, t := range r.known {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// describeFound tells the model how to call tools that it found.
-func (r *run) describeFound(names []string) {
-	var b strings.Builder
-	for _, n := range names {
-		if r.found[n] {
-			continue
-		}
-		for _, t := range r.known {
-			if t.Name == n {
-				r.found[n] = true
-				fmt.Fprintf(&b, "\n- %s: %s Arguments: %s", t.Name, t.Summary, t.Schema)
-			}
-		}
-	}
-	if b.Len() > 0 {
-		r.note("These tools are yours to call now:" + b.String())
-	}
 }
 
 // notes adds what the model must know before the next request.

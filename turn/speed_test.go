@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/envelope"
 	"github.com/jackline-ai/jackline/model/openai"
@@ -254,69 +255,93 @@ func (s *spans) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // it holds the making of files and databases too
 }
 
-// TestFirstRequest holds the price of hello: what a model is sent for it at each size of window.
+// TestFirstRequest holds the price of hello: what a model is sent for it at each size of window, however many tools there are.
 func TestFirstRequest(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		mode   string
-		window int
-		most   int
-	}{
-		{"text 4k", model.ModeText, 4096, 2100},
-		{"text 8k", model.ModeText, 8192, 3500},
-		{"text 16k", model.ModeText, 16384, 6000},
-		{"text 32k", model.ModeText, 32768, 12000},
-		{"envelope 4k", model.ModeEnvelope, 4096, 2100},
-		{"envelope 8k", model.ModeEnvelope, 8192, 3500},
-		{"native 8k", model.ModeNative, 8192, 5000},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var bodies [][]byte
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				bodies = append(bodies, body)
-				w.Header().Set("Content-Type", "text/event-stream")
-				fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
-			}))
-			defer srv.Close()
-			bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: c.mode == model.ModeNative, Window: c.window, Web: true}, "=== 1\nunused\n")
-			m, err := openai.New(openai.Options{BaseURL: srv.URL + "/v1", Model: "qwen3:4b", Window: c.window, Native: c.mode == model.ModeNative, Knob: model.KnobSchema})
-			if err != nil {
-				t.Fatal(err)
-			}
-			bn.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
-				var main model.Model = m
-				switch c.mode {
-				case model.ModeText:
-					main = wrapped(m, c.window)
-				case model.ModeEnvelope:
-					main = envelope.Wrap(m, envelope.Options{Brief: c.window < 8192})
+	for _, mode := range []string{model.ModeText, model.ModeEnvelope, model.ModeNative} {
+		for _, window := range []int{contract.Small, contract.Middle, contract.Large, contract.Huge} {
+			for _, tools := range []int{0, 10, 50, 300} {
+				c := contract.Of(window)
+				most, unit := c.Fixed, "characters"
+				if mode == model.ModeNative {
+					most, unit = c.NativeBytes, "bytes"
 				}
-				return turn.Models{Main: main, Raw: m}, nil
+				t.Run(fmt.Sprintf("%s/%dk/%d", mode, window/1024, tools), func(t *testing.T) {
+					chars, body := hello(t, "hello", mode, window, tools)
+					if mode == model.ModeNative {
+						chars = len(body)
+					}
+					t.Logf("%d %s of %d", chars, unit, most)
+					if chars > most {
+						t.Errorf("hello costs %d %s, more than %d:\n%s", chars, unit, most, body)
+					}
+				})
 			}
-			if tn, err := bn.engine.Run(context.Background(), jackline.Local, bn.submit(t, "hello"), turn.Control{}); err != nil || tn.Status != jackline.Done {
-				t.Fatalf("%v %v %s", err, tn.Status, tn.Reason)
-			}
-			if len(bodies) != 1 {
-				t.Fatalf("%d model calls for hello, want 1", len(bodies))
-			}
-			var req struct {
-				Messages []struct{ Content string }
-			}
-			if err := json.Unmarshal(bodies[0], &req); err != nil {
-				t.Fatal(err)
-			}
-			chars := 0
-			for _, msg := range req.Messages {
-				chars += len([]rune(msg.Content))
-			}
-			if c.mode == model.ModeNative {
-				chars = len(bodies[0])
-			}
-			t.Logf("%s: %d of %d", c.name, chars, c.most)
-			if chars > c.most {
-				t.Errorf("hello costs %d, more than %d:\n%s", chars, c.most, bodies[0])
-			}
-		})
+		}
 	}
+}
+
+// A first prompt that points at many tools has some of them offered in large windows, and all of it within the contract.
+func TestFirstRequestThatPoints(t *testing.T) {
+	const prompt = "Search the open issues on GitHub, comment on the report in Jira, update the calendar event, copy notes.txt and look at the weather in Bern"
+	for _, window := range []int{contract.Small, contract.Middle, contract.Large, contract.Huge} {
+		c := contract.Of(window)
+		if _, body := hello(t, prompt, model.ModeNative, window, 300); len(body) > c.NativeBytes+c.Found+2*len(prompt) {
+			t.Errorf("%d: %d bytes of %d:\n%s", window, len(body), c.NativeBytes, body)
+		}
+		chars, body := hello(t, prompt, model.ModeText, window, 300)
+		if most := c.Fixed + c.Found + len(prompt) + len("[note] ") + len("These tools are yours to call now:\n"); chars > most {
+			t.Errorf("%d: %d characters of %d:\n%s", window, chars, most, body)
+		}
+		system, rest, _ := strings.Cut(string(body), `"role":"user"`)
+		if n := strings.Count(system, "- mcp__"); n > c.Picked || c.Picked > 0 && n < 3 {
+			t.Errorf("%d: %d picked tools are offered:\n%s", window, n, system)
+		}
+		if n := strings.Count(rest, "- mcp__"); n > c.Points || c.Picked == 0 && n == 0 {
+			t.Errorf("%d: %d tools are described:\n%s", window, n, rest)
+		}
+	}
+}
+
+// hello asks a first prompt and gives what was sent: the characters of all messages, and the body.
+func hello(t *testing.T, prompt, mode string, window, tools int) (chars int, body []byte) {
+	t.Helper()
+	var bodies [][]byte
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer srv.Close()
+	bn := newBench(t, options{Mode: jackline.ModeAllowReads, Native: mode == model.ModeNative, Window: window, Web: true, Tools: tools}, "=== 1\nunused\n")
+	m, err := openai.New(openai.Options{BaseURL: srv.URL + "/v1", Model: "qwen3:4b", Window: window, Native: mode == model.ModeNative, Knob: model.KnobSchema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bn.engine.Models = func(context.Context, jackline.Session) (turn.Models, error) {
+		var main model.Model = m
+		switch c := contract.Of(window); mode {
+		case model.ModeText:
+			main = wrapped(m, window)
+		case model.ModeEnvelope:
+			main = envelope.Wrap(m, envelope.Options{Brief: c.Brief(), Room: c.Tools, Names: c.Names})
+		}
+		return turn.Models{Main: main, Raw: m}, nil
+	}
+	if tn, err := bn.engine.Run(context.Background(), jackline.Local, bn.submit(t, prompt), turn.Control{}); err != nil || tn.Status != jackline.Done {
+		t.Fatalf("%v %v %s", err, tn.Status, tn.Reason)
+	}
+	if len(bodies) != 1 {
+		t.Fatalf("%d model calls, want 1", len(bodies))
+	}
+	var req struct {
+		Messages []struct{ Content string }
+	}
+	if err := json.Unmarshal(bodies[0], &req); err != nil {
+		t.Fatal(err)
+	}
+	for _, msg := range req.Messages {
+		chars += len([]rune(msg.Content))
+	}
+	return chars, bodies[0]
 }

@@ -37,6 +37,7 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.trace(ctx, req)
 	rep := &reply{chars: chars}
 	logged := r.follow(context.WithoutCancel(ctx), rep)
 	err = r.listen(ctx, req, rep)
@@ -53,7 +54,6 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	if err != nil {
 		return nil, errors.Join(r.keep(ctx, rep), err)
 	}
-	name := r.m.Main.Info().Name
 	switch {
 	case rep.counted && (rep.usage.Cut || model.FarBelow(rep.prompt(), rep.chars-pictures(req))):
 		// What was counted is not what was sent: nothing can be learnt from it.
@@ -61,9 +61,9 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 			return nil, err
 		}
 	case rep.counted:
-		r.e.calibrate(name, rep.chars, len(req.Messages)+1, rep.prompt())
+		r.e.counts.learn(r.counted(), rep.chars, len(req.Messages)+1, rep.prompt())
 	default:
-		rep.usage = model.Usage{Prompt: r.e.tokens(name, rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
+		rep.usage = model.Usage{Prompt: r.tokens(rep.chars, len(req.Messages)+1), Completion: (rep.text.Len() + rep.thought.Len()) * 2 / 7}
 	}
 	return rep, nil
 }
@@ -119,7 +119,7 @@ func (r *run) warnCut(ctx context.Context, rep *reply, messages int) error {
 	info := r.m.Main.Info()
 	text := fmt.Sprintf("The engine read only %d of about %d tokens and left out the rest without a word: %s has not seen all of this chat. "+
 		"Give it a larger window (--window or model.window; with Ollama also OLLAMA_CONTEXT_LENGTH), or update the engine: Ollama from 0.12.6 on says so instead.",
-		rep.usage.Prompt, r.e.tokens(info.Name, rep.chars, messages), info.Name)
+		rep.usage.Prompt, r.tokens(rep.chars, messages), info.Name)
 	return r.append(ctx, jackline.Record{}, jackline.Nudge{Kind: nudgeWindow, Text: text})
 }
 
@@ -252,7 +252,10 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 	p.Step++
 	r.t.Usage.Steps = p.Step
 	r.t.Usage.Prompt += rep.usage.Prompt
-	r.t.Usage.Cached += rep.usage.Cached
+	if rep.usage.CacheTold {
+		r.t.Usage.Cached += rep.usage.Cached
+		r.t.Usage.CachedOf += rep.usage.Prompt
+	}
 	r.t.Usage.Completion += rep.usage.Completion
 
 	calling := len(rep.calls) > 0
@@ -398,8 +401,16 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 		jackline.Metrics{
 			Model: answered,
 			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
-			Cached: rep.usage.Cached, Completion: rep.usage.Completion, RequestChars: rep.chars,
+			Cached: cachedPart(rep.usage), Completion: rep.usage.Completion, RequestChars: rep.chars,
 		},
-		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: info.Window - reserve(info.Window), Cached: rep.usage.Cached},
+		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: r.contract().Budget(), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
+}
+
+// cachedPart is what came from the engine's cache, nil where it does not tell.
+func cachedPart(u model.Usage) *int {
+	if !u.CacheTold {
+		return nil
+	}
+	return &u.Cached
 }

@@ -173,7 +173,7 @@ var masks = []struct {
 	by string
 }{
 	{regexp.MustCompile(`"(ms|first_ms|total_ms)":\d+`), `"$1":0`},
-	{regexp.MustCompile(`"(prompt|completion|request_chars|used|chars|before|after)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`"(prompt|cached_of|completion|request_chars|used|chars|before|after)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`"expires":"[^"]*"`), `"expires":"TIME"`},
 	{regexp.MustCompile(`Today is \w+, \d+ \w+ \d+`), `Today is DAY`},
 	{regexp.MustCompile(`(?:\w+day, )?\d+ \w+ 20\d\d, \d\d:\d\d(?::\d\d)?`), `NOW`},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/extract"
 	"github.com/jackline-ai/jackline/phrase"
@@ -168,6 +169,7 @@ func window(text string, from, limit int) (string, error) {
 		return "", jackline.E("web.window", jackline.Unprocessed, nil, "The text of the page has only %d characters.", len(r))
 	}
 	rest := r[from-1:]
+	limit = contract.Letters(string(rest[:min(len(rest), limit)]), limit)
 	if len(rest) <= limit {
 		if from > 1 {
 			return fmt.Sprintf("%s\n[characters %d-%d of %d: the end]", string(rest), from, len(r), len(r)), nil

@@ -19,9 +19,10 @@ var update = flag.Bool("update", false, "write the generated parts of the docume
 // TestDocs holds the parts of the documentation that are made from the code: each stands between two markers.
 func TestDocs(t *testing.T) {
 	for file, parts := range map[string]map[string]string{
-		"docs/config.md": {"config": configTable()},
-		"docs/tools.md":  {"tools": toolTable()},
-		"docs/cli.md":    {"cli": commandTable()},
+		"docs/config.md":  {"config": configTable()},
+		"docs/tools.md":   {"tools": toolTable()},
+		"docs/cli.md":     {"cli": commandTable()},
+		"docs/windows.md": {"budgets": budgetTable(), "used": usedTable()},
 	} {
 		path := filepath.Join("..", "..", filepath.FromSlash(file))
 		b, err := os.ReadFile(path)

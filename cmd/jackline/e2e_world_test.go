@@ -455,7 +455,7 @@ func (a *api) export(s jackline.SessionID) export {
 var (
 	someID  = regexp.MustCompile(`\b[stcag]_[0-9a-v]{20}\b`)
 	moments = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
-	figures = regexp.MustCompile(`"(ms|first_ms|total_ms|spent_ms|prompt|cached|completion|request_chars|used|chars|before|after)":\d+`)
+	figures = regexp.MustCompile(`"(ms|first_ms|total_ms|spent_ms|prompt|cached|cached_of|completion|request_chars|used|chars|before|after)":\d+`)
 	zeros   = regexp.MustCompile(`,"cached":0`) // which is left out where it is zero
 )
 

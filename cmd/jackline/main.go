@@ -140,8 +140,10 @@ func (m *Main) root() *cobra.Command {
 	f.Var(choice{of: []string{"auto", "always", "never"}, v: &m.color}, "color", "colour: auto, always, never")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
+	engines := models.Command(m, m.In, m.Env)
+	engines.AddCommand(m.contextCmd())
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), models.Command(m, m.In, m.Env), m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), engines, m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
 

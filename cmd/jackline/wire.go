@@ -117,7 +117,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	a.folders = folders.New(a.db, a.places())
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
-		Files: a.db, Guide: a.guide,
+		Files: a.db, Guide: a.guide, Memory: a.db,
 	}
 	if a.turns, err = runs.Open(ctx, runs.Config{Store: a.db, Desk: a.desk, Runner: engine, Log: a.log}); err != nil {
 		return nil, err

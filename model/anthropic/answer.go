@@ -372,7 +372,7 @@ func (a *answer) tokens() *model.Usage {
 		return int(*f)
 	}
 	u := a.usage
-	return &model.Usage{Prompt: n(u.Input) + n(u.Created) + n(u.Read), Cached: n(u.Read), Completion: n(u.Output)}
+	return &model.Usage{Prompt: n(u.Input) + n(u.Created) + n(u.Read), Cached: n(u.Read), CacheTold: u.Read != nil, Completion: n(u.Output)}
 }
 
 // reason maps the API's word for the end. A word that is not known is an end like any other.

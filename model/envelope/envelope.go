@@ -31,8 +31,9 @@ type Options struct {
 	// Brief describes tools in few words, for a window of 4k tokens.
 	Brief bool
 
-	// Room bounds the description of the tools, in characters; see taught.Manual.
-	Room int
+	// Room and Names bound the description of the tools, and in it the names of those that are not offered, in characters; see
+	// taught.Manual.
+	Room, Names int
 }
 
 // Wrap returns a model that makes tool calls, given one whose Info names a knob.
@@ -42,7 +43,7 @@ type Options struct {
 // the form is the error that the inner model gives for it.
 func Wrap(m model.Model, o Options) model.Model {
 	return &wrap{inner: m, options: o, form: constraint.Envelope(), writer: taught.Writer{
-		Manual: taught.Manual{Teaching: teaching, Brief: teachingBrief, Short: o.Brief, Room: o.Room},
+		Manual: taught.Manual{Teaching: teaching, Brief: teachingBrief, Short: o.Brief, Room: o.Room, Names: o.Names},
 		Said:   said,
 	}}
 }

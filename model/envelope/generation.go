@@ -296,8 +296,8 @@ type stepReader struct {
 
 	guard   *dialect.Guard
 	reading dialect.Reading
-	begun   bool // something but blanks has come
-	spoke   bool // words, or calls in another form, have come instead of an object
+	begun   bool   // something but blanks has come
+	spoke   bool   // words, or calls in another form, have come instead of an object
 	name    string // of the tool, once it stands there
 	shown   int    // how much of the object need not be shown any more
 	colon   bool   // what comes is arguments

@@ -207,7 +207,7 @@ func testOrder(t *testing.T, open opener) {
 	if o.order != want {
 		t.Errorf("chunks came as %q, want %q", o.order, want)
 	}
-	if u := o.usage; u == nil || u.Prompt != 10 || u.Completion != 3 || u.Cached != 4 || u.Cut {
+	if u := o.usage; u == nil || u.Prompt != 10 || u.Completion != 3 || u.Cached != 4 || !u.CacheTold || u.Cut {
 		t.Errorf("usage %+v", o.usage)
 	}
 }
@@ -456,9 +456,11 @@ func testSize(t *testing.T, open opener) {
 	}
 	r := Ask("hello")
 	with := m.Size(r)
-	r.Messages[0].Text = "hellö!"
-	if got := m.Size(r); got != with+1 {
-		t.Errorf("one character more makes %d of %d", got, with)
+	for more, want := range map[string]int{"!": 1, "äö": 3, "日": 4} {
+		r.Messages[0].Text = "hello" + more
+		if got := m.Size(r); got != with+want {
+			t.Errorf("%q more makes %d of %d", more, got, with)
+		}
 	}
 	r.Tools = r.Tools[:1]
 	if got := m.Size(r); m.Info().Native && got >= with {

@@ -141,9 +141,9 @@ type line struct {
 	Done    bool     `json:"done"`
 	Reason  string   `json:"done_reason"` // missing in old versions
 
-	Prompt     float64 `json:"prompt_eval_count"`        // the whole prompt; missing when it is not known
-	Cached     float64 `json:"prompt_eval_cached_count"` // part of it; since 0.34
-	Completion float64 `json:"eval_count"`
+	Prompt     float64  `json:"prompt_eval_count"`        // the whole prompt; missing when it is not known
+	Cached     *float64 `json:"prompt_eval_cached_count"` // part of it; since 0.34
+	Completion float64  `json:"eval_count"`
 
 	Reading float64 `json:"prompt_eval_duration"` // nanoseconds, as the next
 	Writing float64 `json:"eval_duration"`
@@ -215,8 +215,10 @@ func (a *answer) take(text []byte) error {
 		return nil
 	}
 	if l.Prompt > 0 || l.Completion > 0 {
-		u := model.Usage{Prompt: count(l.Prompt), Cached: count(l.Cached), Completion: count(l.Completion), Reading: engine.Took(l.Reading), Writing: engine.Took(l.Writing)}
-		u.Cached = min(u.Cached, u.Prompt)
+		u := model.Usage{Prompt: count(l.Prompt), Completion: count(l.Completion), Reading: engine.Took(l.Reading), Writing: engine.Took(l.Writing)}
+		if l.Cached != nil {
+			u.Cached, u.CacheTold = min(count(*l.Cached), u.Prompt), true
+		}
 		a.usage = &u
 	}
 	switch l.Reason {

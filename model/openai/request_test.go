@@ -157,8 +157,8 @@ func TestBudget(t *testing.T) {
 func TestSize(t *testing.T) {
 	m, _ := stubbed(t, openai.Options{})
 	r := model.Request{System: []string{"äb", "c"}, Messages: []model.Message{{Role: model.User, Text: "\n\"ü"}}}
-	if got := m.Size(r); got != 8 {
-		t.Errorf("size %d, want the characters, not their escapes", got)
+	if got := m.Size(r); got != 10 {
+		t.Errorf("size %d, want the characters by what they weigh, not their escapes", got)
 	}
 }
 

@@ -130,17 +130,17 @@ type usage struct {
 	Prompt     float64 `json:"prompt_tokens"`
 	Completion float64 `json:"completion_tokens"`
 	Details    *struct {
-		Cached float64 `json:"cached_tokens"`
+		Cached *float64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-	CacheHit float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheHit *float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
 }
 
 type timings struct {
-	Cache     float64 `json:"cache_n"`
-	Prompt    float64 `json:"prompt_n"` // without what came from the cache
-	Predicted float64 `json:"predicted_n"`
-	Reading   float64 `json:"prompt_ms"`
-	Writing   float64 `json:"predicted_ms"`
+	Cache     *float64 `json:"cache_n"`
+	Prompt    float64  `json:"prompt_n"` // without what came from the cache
+	Predicted float64  `json:"predicted_n"`
+	Reading   float64  `json:"prompt_ms"`
+	Writing   float64  `json:"predicted_ms"`
 }
 
 // count joins what a packet says about tokens to what is known already; nil is nothing so far.
@@ -152,19 +152,27 @@ func (p *packet) count(known *model.Usage) *model.Usage {
 	if known != nil {
 		u = *known
 	}
+	cached := func(told *float64) (n float64) {
+		if told != nil {
+			n, u.CacheTold = *told, true
+			u.Cached = max(u.Cached, int(n))
+		}
+		return n
+	}
 	if p.Usage != nil {
 		u.Prompt, u.Completion = int(p.Usage.Prompt), int(p.Usage.Completion)
 		if p.Usage.Details != nil {
-			u.Cached = int(p.Usage.Details.Cached)
+			u.Cached = 0 // a later packet counts anew
+			cached(p.Usage.Details.Cached)
 		}
-		u.Cached = max(u.Cached, int(p.Usage.CacheHit))
+		cached(p.Usage.CacheHit)
 	}
 	if t := p.Timings; t != nil {
 		const nanoseconds = float64(time.Millisecond)
 		u.Reading, u.Writing = engine.Took(t.Reading*nanoseconds), engine.Took(t.Writing*nanoseconds)
-		u.Cached = max(u.Cached, int(t.Cache))
+		n := cached(t.Cache)
 		if u.Prompt == 0 {
-			u.Prompt = int(t.Cache + t.Prompt)
+			u.Prompt = int(n + t.Prompt)
 		}
 		if u.Completion == 0 {
 			u.Completion = int(t.Predicted)

@@ -27,7 +27,7 @@ Then stop: the result comes next, headed [tool result: NAME]. Never make up a re
 )
 
 func (o Options) manual() taught.Manual {
-	return taught.Manual{Teaching: teaching, Brief: teachingBrief, Short: o.Brief, Room: o.Room}
+	return taught.Manual{Teaching: teaching, Brief: teachingBrief, Short: o.Brief, Room: o.Room, Names: o.Names}
 }
 
 // Describe writes what a model is told about tools: how to call one, what each does, and which

@@ -32,6 +32,9 @@ type Options struct {
 	// long as there is room. If the tools themselves do not fit, they are described in
 	// fewer words, but none is left out.
 	Room int
+
+	// Names bounds what of Room those names take, in characters; 0 means all that is left.
+	Names int
 }
 
 // Wrap returns a model that makes tool calls, given one that only writes text.

@@ -59,7 +59,7 @@ type usage struct {
 	Input   float64 `json:"input_tokens"`
 	Output  float64 `json:"output_tokens"`
 	Details *struct {
-		Cached float64 `json:"cached_tokens"`
+		Cached *float64 `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
 }
 
@@ -72,8 +72,8 @@ func (u *usage) count() *model.Usage {
 		return int(f)
 	}
 	c := &model.Usage{Prompt: n(u.Input), Completion: n(u.Output)}
-	if u.Details != nil {
-		c.Cached = min(n(u.Details.Cached), c.Prompt)
+	if u.Details != nil && u.Details.Cached != nil {
+		c.Cached, c.CacheTold = min(n(*u.Details.Cached), c.Prompt), true
 	}
 	return c
 }

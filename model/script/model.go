@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"unicode/utf8"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -41,17 +40,17 @@ func (m *Model) Info() model.Info { return m.info }
 func (m *Model) Size(r model.Request) int {
 	n := 0
 	for _, block := range r.System {
-		n += utf8.RuneCountInString(block)
+		n += model.Weight(block)
 	}
 	for _, msg := range r.Messages {
-		n += utf8.RuneCountInString(msg.Text) + utf8.RuneCountInString(msg.Name) + len(msg.Images)*model.ImageSize
+		n += model.Weight(msg.Text) + model.Weight(msg.Name) + len(msg.Images)*model.ImageSize
 		for _, c := range msg.Calls {
-			n += utf8.RuneCountInString(c.Name) + utf8.RuneCount(c.Args)
+			n += model.Weight(c.Name) + model.Weight(string(c.Args))
 		}
 	}
 	for _, t := range r.Tools {
-		n += utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Summary) + utf8.RuneCountInString(t.Use)
-		n += utf8.RuneCount(t.Schema)
+		n += model.Weight(t.Name) + model.Weight(t.Summary) + model.Weight(t.Use)
+		n += model.Weight(string(t.Schema))
 	}
 	return n
 }

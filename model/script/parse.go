@@ -276,5 +276,5 @@ func usage(fields []string) (*model.Usage, error) {
 		}
 		n[i] = v
 	}
-	return &model.Usage{Prompt: n[0], Completion: n[1], Cached: n[2]}, nil
+	return &model.Usage{Prompt: n[0], Completion: n[1], Cached: n[2], CacheTold: len(fields) == 3}, nil
 }

@@ -6,10 +6,12 @@
 package taught
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -21,29 +23,29 @@ type Manual struct {
 	// Short takes few words, for a window of 4k tokens.
 	Short bool
 
-	// Room bounds the whole, in characters; 0 means 1,300 when it is short and 2,300 when it is not. Names of tools that
-	// are not offered stand there as long as there is room. If the tools themselves do not fit, they are described in
-	// fewer words, but none is left out.
+	// Room bounds the whole, in characters; 0 is what the contract has for a window of 4k when it is short, and of 8k when it
+	// is not. If the tools themselves do not fit, they are described in fewer words, but none is left out.
 	Room int
+
+	// Names bounds the names of tools that are not offered, which stand there as long as there is room; 0 is no further bound.
+	Names int
 }
 
 const byName = "Also by name: "
 
-// The room for the description of tools, in characters.
-const (
-	roomBrief = 1300
-	roomFull  = 2300
-)
-
 // Describe writes what a model is told about tools: how to call one, what each does, and which
 // others there are.
 func (m Manual) Describe(tools, known []model.Tool) string {
-	room := m.Room
-	if room == 0 {
-		room = roomFull
-		if m.Short {
-			room = roomBrief
-		}
+	c := contract.Of(contract.Middle)
+	if m.Short {
+		c = contract.Of(contract.Small)
+	}
+	room, names := c.Tools, c.Tools
+	if m.Room > 0 {
+		room, names = m.Room, m.Room
+	}
+	if m.Names > 0 {
+		names = m.Names
 	}
 	text := ""
 	for _, d := range m.details() {
@@ -52,7 +54,7 @@ func (m Manual) Describe(tools, known []model.Tool) string {
 		}
 	}
 	text = strings.TrimRight(text, "\n")
-	return text + also(tools, known, room-utf8.RuneCountInString(text))
+	return text + also(tools, known, min(names, room-utf8.RuneCountInString(text)))
 }
 
 // detail is how much is said about a tool.
@@ -84,7 +86,7 @@ func (d detail) describe(tools []model.Tool) string {
 	var b strings.Builder
 	b.WriteString(d.teaching)
 	for _, t := range tools {
-		b.WriteString("- " + d.signature(t))
+		b.WriteString("- " + args.Signature(t.Name, t.Schema, args.Detail{Text: d.types, Nested: d.nested}))
 		if s := d.shorten(t.Summary); s != "" {
 			b.WriteString(" " + s)
 		}
@@ -112,71 +114,15 @@ func (d detail) shorten(summary string) string {
 	return strings.TrimRight(cut, " ,.;:") + "…"
 }
 
-// signature writes a tool as a function.
-func (d detail) signature(t model.Tool) string {
-	schema, err := args.Parse(t.Schema)
-	if err != nil {
-		return t.Name + "(…)"
-	}
-	return t.Name + "(" + d.fields(schema) + ")"
-}
-
-func (d detail) fields(s *args.Schema) string {
-	var parts []string
-	for _, name := range s.Names() {
-		part := name
-		if !s.Required(name) {
-			part += "?"
-		}
-		if kind := d.kind(s.Field(name)); kind != "" && (kind != "string" || d.types) {
-			part += ": " + kind
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// mostOptions is how many allowed values are listed.
-const mostOptions = 8
-
-// kind writes the type of an argument.
-func (d detail) kind(s *args.Schema) string {
-	if options := s.Enum(); len(options) > 0 && len(options) <= mostOptions {
-		var parts []string
-		for _, v := range options {
-			parts = append(parts, args.Compact(v))
-		}
-		return strings.Join(parts, "|")
-	}
-	switch s.Type() {
-	case "integer":
-		return "int"
-	case "boolean":
-		return "bool"
-	case "array":
-		if s.Items() == nil {
-			return "list"
-		}
-		item := d.kind(s.Items())
-		if item == "" || strings.ContainsAny(item, "| ") {
-			return "list of " + item
-		}
-		return item + "[]"
-	case "object":
-		if inner := d.fields(s); inner != "" && d.nested {
-			return "{" + inner + "}"
-		}
-	}
-	return s.Type()
-}
-
-// also lists tools that are not offered, as many as there is room for.
+// also lists tools that are not offered, as many as there is room for, and how many more there are.
 func also(tools, known []model.Tool, room int) string {
 	offered := make(map[string]bool, len(tools))
 	for _, t := range tools {
 		offered[t.Name] = true
 	}
+	const rest = ", and 1000 more"
 	var b strings.Builder
+	left, chars := 0, 0
 	for _, t := range known {
 		if offered[t.Name] {
 			continue
@@ -185,10 +131,16 @@ func also(tools, known []model.Tool, room int) string {
 		if b.Len() == 0 {
 			next = "\n" + byName + t.Name
 		}
-		if utf8.RuneCountInString(b.String())+utf8.RuneCountInString(next) > room {
-			break
+		n := utf8.RuneCountInString(next)
+		if left > 0 || chars+n > room-len(rest) {
+			left++
+			continue
 		}
+		chars += n
 		b.WriteString(next)
+	}
+	if left > 0 && b.Len() > 0 {
+		fmt.Fprintf(&b, ", and %d more", left)
 	}
 	return b.String()
 }

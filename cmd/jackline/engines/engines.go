@@ -147,8 +147,6 @@ func (e *Engines) later(ctx context.Context, f func(context.Context)) (cancel co
 }
 
 const (
-	// fewTokens is the window below which the short form of the tools text is taken.
-	fewTokens = 8192
 	// mostCalls is how many calls are read from one answer. The loop takes fewer, and tells the model so.
 	mostCalls = 64
 	// maxScript bounds a transcript.

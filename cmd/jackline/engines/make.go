@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/anthropic"
 	"github.com/jackline-ai/jackline/model/detect"
@@ -285,6 +286,8 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
+	weights := cmp.Or(p.card.Digest, p.ref())
+	plain = known{plain, weights}
 	switch pl.mode {
 	case text:
 		return modelsOf(plain, false), nil
@@ -295,7 +298,7 @@ func (e *Engines) built(p pick, pl plan) (turn.Models, error) {
 	if err != nil {
 		return turn.Models{}, err
 	}
-	own = reading(p, own, func(ctx context.Context) { e.overheard(ctx, p) })
+	own = known{reading(p, own, func(ctx context.Context) { e.overheard(ctx, p) }), weights}
 	if pl.sure {
 		return turn.Models{Main: own, Raw: plain}, nil
 	}
@@ -315,6 +318,19 @@ func reading(p pick, own model.Model, heard func(context.Context)) model.Model {
 		return own
 	}
 	return prompted.Overhear(own, prompted.Options{Options: dialect.Options{Calls: mostCalls}}, heard)
+}
+
+// A known model says what its weights are.
+type known struct {
+	model.Model
+	weights string
+}
+
+// Info implements model.Model.
+func (k known) Info() model.Info {
+	i := k.Model.Info()
+	i.Weights = k.weights
+	return i
 }
 
 // adapter makes a model that speaks the engine's API.
@@ -363,12 +379,16 @@ func modelsOf(raw model.Model, native bool) turn.Models {
 	if native {
 		return turn.Models{Main: raw, Raw: raw}
 	}
-	return turn.Models{Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens}), Raw: raw}
+	c := contract.Of(raw.Info().Window)
+	return turn.Models{
+		Main: prompted.Wrap(raw, prompted.Options{Options: dialect.Options{Calls: mostCalls}, Brief: c.Brief(), Room: c.Tools, Names: c.Names}), Raw: raw,
+	}
 }
 
 // enveloped wraps a model that can be held to a form.
 func enveloped(raw model.Model) model.Model {
-	return envelope.Wrap(raw, envelope.Options{Dialect: dialect.Options{Calls: mostCalls}, Brief: raw.Info().Window < fewTokens})
+	c := contract.Of(raw.Info().Window)
+	return envelope.Wrap(raw, envelope.Options{Dialect: dialect.Options{Calls: mostCalls}, Brief: c.Brief(), Room: c.Tools, Names: c.Names})
 }
 
 // readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.

@@ -51,7 +51,7 @@ It failed.
 1, 2, 3, 4, 5
 --- usage 1500 64
 `
-	right  = `===
+	right = `===
 --- call probe_note {"text": "green lamp"}
 ===
 --- call probe_weather {"city": "Oslo"}

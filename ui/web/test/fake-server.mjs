@@ -120,7 +120,7 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
     turn.status = status
     turn.reason = reason
     turn.answer = status === 'done' ? run.said : ''
-    turn.usage = { prompt: 5200, cached: 4100, completion: 312, steps: Math.max(1, run.step), calls: run.calls }
+    turn.usage = { prompt: 5200, cached: 4100, cached_of: 5200, completion: 312, steps: Math.max(1, run.step), calls: run.calls }
     s.running = null
     c.emit('turn.end', {
       status, answer: turn.answer, reason, tool_calls: run.calls, skills: [], usage: turn.usage, denied: run.denied, changes: run.changes,

@@ -26,6 +26,7 @@ export const t = {
   reload: 'Reload',
   more: 'More',
   number: (v: number) => number.format(v),
+  percent: (part: number, of: number) => `${Math.round((part / of) * 100)} %`,
   offline: 'The server cannot be reached. Nothing was sent; try again when it is back.',
 
   login: {
@@ -488,8 +489,8 @@ export const t = {
       interrupted: 'Interrupted',
     } as Record<string, string>,
     continue: 'Continue',
-    usage: (prompt: string, completion: string, cached: string) => `${prompt} in · ${completion} out` + (cached ? ` · ${cached} cached` : ''),
-    usageHelp: 'Tokens read, written, and read from the cache',
+    usage: (prompt: string, completion: string, cached: string) => `${prompt} in · ${completion} out` + (cached ? ` · cached ${cached}` : ''),
+    usageHelp: 'Tokens read and written, and the part of those read that came from the engine’s cache',
     steps: (count: number) => n(count, 'step', 'steps'),
     speed: (v: string) => `${v} tokens/s`,
     denied: 'Did not run',

@@ -33,6 +33,7 @@ export interface SessionRow extends Session {
 export interface Usage {
   prompt: number
   cached: number
+  cached_of?: number // missing where no engine tells what comes from its cache
   completion: number
   steps: number
   calls: number

@@ -104,7 +104,7 @@ describe('a turn', () => {
     await page.getByText('Which browsers must this work in?').waitFor()
     await button(page, 'Also two years old').click()
     await page.getByRole('heading', { name: 'What changed' }).waitFor()
-    await page.getByText('5.2k in · 312 out · 4.1k cached').waitFor()
+    await page.getByText('5.2k in · 312 out · cached 79 %').waitFor()
     assert.equal(await page.getByRole('log').getAttribute('aria-busy'), 'false')
     assert.match(await page.title(), /^Make the menu sticky/)
     await button(page, /Read 2 items, 1 search/).click()
