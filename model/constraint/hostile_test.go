@@ -89,7 +89,7 @@ func TestHostileSchemas(t *testing.T) {
 				t.Errorf("the grammar does not accept %s:\n%.3000s", call, c.Grammar)
 			}
 			rnd := rand.New(rand.NewPCG(1, 1))
-			for range 50 {
+			for range 20 {
 				answer := g.Sample(rnd)
 				if _, ok := constraint.Envelope().Read(answer, tools); !ok {
 					t.Errorf("%.300s cannot be read", answer)
@@ -128,7 +128,7 @@ func TestManyTools(t *testing.T) {
 // Ranges of whole numbers are exact: all numbers around their edges are tried.
 func TestRanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
-	for range 300 {
+	for range 150 {
 		low := int64(rnd.IntN(20_000) - 10_000)
 		high := low + int64(rnd.IntN(1+rnd.IntN(12_000)))
 		schema := fmt.Sprintf(`{"type":"object","properties":{"n":{"type":"integer","minimum":%d,"maximum":%d}},"required":["n"]}`, low, high)
