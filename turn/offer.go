@@ -49,14 +49,20 @@ func (r *run) pick() {
 		return
 	}
 	r.choosing = true
-	room := c.ForTools(r.m.Main.Info().Native)
+	info := r.m.Main.Info()
+	room, most := c.ForTools(info.Native), c.Picked
+	pinned := 0
 	for t := range r.gate.Tools.All() {
 		if f := t.Facts(); r.pinned(f) {
 			room -= r.cost(told(f))
+			pinned++
 		}
 	}
+	if info.Offer > 0 { // more would only confuse it; what is pinned it needs in any case
+		most = min(most, info.Offer-pinned)
+	}
 	for _, f := range r.pointed() {
-		if len(r.picked) == c.Picked {
+		if len(r.picked) >= most {
 			break
 		}
 		if n := r.cost(told(f)); n <= room {
@@ -84,7 +90,7 @@ func (r *run) pinned(f tool.Facts) bool {
 
 // told is what a model is told about a tool.
 func told(f tool.Facts) model.Tool {
-	return model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases}
+	return model.Tool{Name: f.Name, Summary: f.Summary, Use: f.Use, Schema: f.Schema, Aliases: f.Aliases, Body: f.Body}
 }
 
 // cost is about what a tool takes where it is offered, in characters.
