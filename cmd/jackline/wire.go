@@ -301,7 +301,9 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 			beside.Go(func() {
 				a.server.Prepare("sessions/turns", "sessions/events")
 				if dir, err := a.vet(ctx, dir); err == nil {
-					_, _ = a.place(dir)
+					if p, err := a.place(dir); err == nil {
+						p.set.Search([]string{"hello"}, nil) // makes the index
+					}
 				}
 			})
 		},

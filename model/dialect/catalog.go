@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
@@ -14,13 +15,13 @@ import (
 type Catalog struct {
 	tools   map[string]*entry
 	aliases map[string]*entry
-	folded  map[string]*entry
+	folded  func() map[string]*entry // made for the first name that is not written as it is
 }
 
-// entry is one tool.
+// entry is one tool. Its schema is read when it is first called: most tools of a conversation never are.
 type entry struct {
 	name   string
-	schema *args.Schema
+	schema func() *args.Schema
 }
 
 // NewCatalog returns a catalog of tools with their aliases.
@@ -32,16 +33,18 @@ func NewCatalogWith(tools []model.Tool, aliases map[string]string) *Catalog {
 	c := &Catalog{
 		tools:   make(map[string]*entry, len(tools)),
 		aliases: make(map[string]*entry),
-		folded:  make(map[string]*entry),
 	}
 	for _, t := range tools {
-		schema, err := args.Parse(t.Schema)
-		if err != nil {
-			schema, _ = args.Parse(nil)
+		if _, twice := c.tools[t.Name]; twice {
+			continue
 		}
-		if _, twice := c.tools[t.Name]; !twice {
-			c.tools[t.Name] = &entry{t.Name, schema}
-		}
+		c.tools[t.Name] = &entry{t.Name, sync.OnceValue(func() *args.Schema {
+			schema, err := args.Parse(t.Schema)
+			if err != nil {
+				schema, _ = args.Parse(nil)
+			}
+			return schema
+		})}
 	}
 	for _, t := range tools {
 		for _, a := range t.Aliases {
@@ -51,32 +54,33 @@ func NewCatalogWith(tools []model.Tool, aliases map[string]string) *Catalog {
 	for a, name := range aliases {
 		c.alias(a, name)
 	}
-	// Names come before aliases, and the first of two names that look the same wins.
-	for _, t := range tools {
-		c.fold(t.Name, c.tools[t.Name])
-	}
-	for _, t := range tools {
-		for _, a := range t.Aliases {
-			c.fold(a, c.aliases[a])
+	c.folded = sync.OnceValue(func() map[string]*entry {
+		folded := make(map[string]*entry)
+		add := func(name string, e *entry) {
+			if key := fold(name); folded[key] == nil && e != nil {
+				folded[key] = e
+			}
 		}
-	}
-	for _, a := range slices.Sorted(maps.Keys(aliases)) {
-		if e := c.aliases[a]; e != nil {
-			c.fold(a, e)
+		// Names come before aliases, and the first of two names that look the same wins.
+		for _, t := range tools {
+			add(t.Name, c.tools[t.Name])
 		}
-	}
+		for _, t := range tools {
+			for _, a := range t.Aliases {
+				add(a, c.aliases[a])
+			}
+		}
+		for _, a := range slices.Sorted(maps.Keys(aliases)) {
+			add(a, c.aliases[a])
+		}
+		return folded
+	})
 	return c
 }
 
 func (c *Catalog) alias(a, name string) {
 	if e := c.tools[name]; e != nil && c.aliases[a] == nil {
 		c.aliases[a] = e
-	}
-}
-
-func (c *Catalog) fold(name string, e *entry) {
-	if key := fold(name); c.folded[key] == nil {
-		c.folded[key] = e
 	}
 }
 
@@ -106,7 +110,7 @@ func (c *Catalog) Schema(name string) *args.Schema {
 	if !ok {
 		return nil
 	}
-	return e.schema
+	return e.schema()
 }
 
 // find looks a name up: as it is, without what engines put around names, among the aliases, and
@@ -129,7 +133,7 @@ func (c *Catalog) find(name string) (*entry, bool) {
 	}
 	for _, n := range []string{bare, name} {
 		if key := fold(n); key != "" {
-			if e := c.folded[key]; e != nil {
+			if e := c.folded()[key]; e != nil {
 				return e, true
 			}
 		}
@@ -158,7 +162,7 @@ func (s *scanner) known(name string) bool {
 // schemaOf returns the schema of the tool that is meant by name, or nil.
 func (s *scanner) schemaOf(name string) *args.Schema {
 	if t, ok := s.lookup(name); ok {
-		return t.schema
+		return t.schema()
 	}
 	return nil
 }
@@ -167,7 +171,7 @@ func (s *scanner) schemaOf(name string) *args.Schema {
 func (c *Catalog) splitName(text string) (tool, key string, ok bool) {
 	for _, names := range []map[string]*entry{c.tools, c.aliases} {
 		for name, t := range names {
-			if rest, is := strings.CutPrefix(text, name); is && len(name) > len(tool) && t.schema.Field(rest) != nil {
+			if rest, is := strings.CutPrefix(text, name); is && len(name) > len(tool) && t.schema().Field(rest) != nil {
 				tool, key, ok = name, rest, true
 			}
 		}

@@ -66,7 +66,7 @@ type written struct {
 
 // call turns a written call into one of the tool.
 func (t *entry) call(w written) model.Call {
-	shaped, err := args.Canonical(t.schema.Shape(w.args))
+	shaped, err := args.Canonical(t.schema().Shape(w.args))
 	if err != nil { // cannot be: Shape returns JSON values
 		shaped = json.RawMessage("{}")
 	}
