@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
@@ -12,7 +11,6 @@ import (
 
 // What stands in place of what the API wants and nobody has.
 const (
-	noResult    = "[There is no result of this call.]"
 	noBeginning = "[The beginning of this conversation was left out.]" // the first message is a person's, always
 	noEnd       = "[Go on.]"                                           // and so is the last
 )
@@ -25,7 +23,7 @@ func (w *writer) messages(all []model.Message) {
 		case msg.Role == model.Assistant:
 			w.assistant(i, msg)
 		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			w.result(w.answered(msg), msg.Text)
+			w.held = append(w.held, msg)
 		default:
 			w.user(msg)
 		}
@@ -103,17 +101,20 @@ func (w *writer) user(msg model.Message) {
 	w.block("user", msg.Text)
 }
 
-// settle gives the calls that are open a result that says that there is none: a call without one is refused.
+// settle writes the results of the open calls, one for each, and behind them, as user messages, those that answer none of them: the
+// API takes no call without a result, and no result without a call.
 func (w *writer) settle() {
-	for len(w.open) > 0 {
-		id := w.open[0].sent
-		w.open = w.open[1:]
-		w.result(id, noResult)
+	open, held := w.open, w.held
+	w.open, w.held = nil, nil
+	texts, rest, _ := model.Pair(open, held)
+	for i, c := range open {
+		w.result(c.Sent, texts[i])
+	}
+	for _, msg := range rest {
+		w.user(msg)
 	}
 }
 
-// result writes the result of a call. There is an open one: a result that answers no call would be refused, and is
-// written as a user message.
 func (w *writer) result(id, text string) {
 	w.begin("user")
 	w.raw(`{"type":"tool_result","tool_use_id":`)
@@ -123,17 +124,6 @@ func (w *writer) result(id, text string) {
 		w.text(text)
 	}
 	w.done()
-}
-
-// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
-func (w *writer) answered(msg model.Message) (id string) {
-	at := slices.IndexFunc(w.open, func(c openCall) bool { return msg.CallID != "" && c.given == msg.CallID })
-	if at < 0 {
-		at = max(0, slices.IndexFunc(w.open, func(c openCall) bool { return c.name == msg.Name }))
-	}
-	id = w.open[at].sent
-	w.open = slices.Delete(w.open, at, at+1)
-	return id
 }
 
 // assistant writes what the model said, in the order in which it said it where that is known. Reasoning that nothing
@@ -180,7 +170,7 @@ func (w *writer) call(at, i int, c model.Call) {
 	w.raw(`,"input":`)
 	w.b = append(w.b, c.Arguments()...)
 	w.done()
-	w.open = append(w.open, openCall{given: c.ID, sent: id, name: c.Name})
+	w.open = append(w.open, model.Made{ID: c.ID, Sent: id, Name: c.Name})
 }
 
 // A part is one block of an answer: signed reasoning as it came, a call, or text.

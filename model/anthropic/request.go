@@ -144,7 +144,8 @@ type writer struct {
 
 	role   string          // of the message that is open; "" for none
 	blocks int             // in it
-	open   []openCall      // calls of the last answer that have no result yet
+	open   []model.Made    // the calls of the last answer, until their results are written
+	held   []model.Message // their results so far
 	ids    map[string]bool // of all calls so far
 
 	seams    []int // where the system message and tools can be marked
@@ -153,8 +154,6 @@ type writer struct {
 	thoughts bool  // signed reasoning was written
 	unsigned bool  // the last answer has calls and does not begin with signed reasoning
 }
-
-type openCall struct{ given, sent, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 

@@ -3,6 +3,7 @@ package ollama
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +34,11 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 	if d == nil {
 		d = m.begin(r)
 	}
-	m.goOn(d, r)
+	held := m.goOn(d, r)
 	defer m.drafts.Keep(d)
 
-	var w writer
+	w := writer{n: d.State.n, open: d.State.open}
+	w.results(held)
 	w.raw(`],"stream":true,"think":` + m.thinks(q))
 	if r.Constraint != nil { // a model that reasons does so freely first, and is held to it then
 		w.raw(`,"format":` + string(r.Constraint.Schema))
@@ -69,7 +71,7 @@ type body struct {
 func (m *Model) begin(r model.Request) *model.Draft[body] {
 	d := m.drafts.Begin(r, 0)
 	w := &d.State
-	w.native, w.chars = m.info.Native, m.frame().Head(r)
+	w.native, w.chars, w.ids = m.info.Native, m.frame().Head(r), map[string]bool{}
 	w.b = make([]byte, 0, w.chars+4096)
 	w.raw(`{"model":`)
 	w.text(m.info.Name)
@@ -91,24 +93,34 @@ func (m *Model) begin(r model.Request) *model.Draft[body] {
 
 func isEmpty(s string) bool { return s == "" }
 
-// goOn writes the messages of r that are not written yet.
-func (m *Model) goOn(d *model.Draft[body], r model.Request) {
+// goOn writes the messages of r that are not written yet. It gives those that wait: the results of calls that do not have all of
+// theirs yet.
+func (m *Model) goOn(d *model.Draft[body], r model.Request) (held []model.Message) {
 	w := &d.State
-	for _, msg := range r.Messages[d.Written():] {
-		switch {
-		case msg.Role == model.Assistant:
-			w.assistant(msg)
-		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			w.result(msg)
-		default:
-			w.begin("user", msg.Text)
-			w.pictures(msg.Images)
-			w.raw(`}`)
+	for i := d.Written(); i < len(r.Messages); i++ {
+		msg := r.Messages[i]
+		if msg.Role == model.Result && len(w.open) > 0 {
+			held = append(held, msg)
+			if _, _, whole := model.Pair(w.open, held); !whole {
+				continue
+			}
+			w.results(held)
+		} else {
+			w.results(held)
+			if msg.Role == model.Assistant {
+				w.assistant(i, msg)
+			} else {
+				w.user(msg)
+			}
 		}
-		w.chars += m.frame().Messages(msg)
-		w.images += len(msg.Images)
-		d.Wrote(msg)
+		held = nil
+		for _, msg := range r.Messages[d.Written() : i+1] {
+			w.chars += m.frame().Messages(msg)
+			w.images += len(msg.Images)
+			d.Wrote(msg)
+		}
 	}
+	return held
 }
 
 // thinks is the value of think.
@@ -128,8 +140,8 @@ type writer struct {
 	native bool
 	n      int // messages written so far
 
-	// open are the calls of the last assistant message that have no result yet.
-	open []model.Call
+	open []model.Made    // the calls of the last assistant message, until their results are written
+	ids  map[string]bool // of all calls so far
 }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
@@ -173,20 +185,27 @@ func (w *writer) pictures(all []model.Image) {
 	}
 }
 
+// user writes what a person, or the program, says.
+func (w *writer) user(msg model.Message) {
+	w.begin("user", msg.Text)
+	w.pictures(msg.Images)
+	w.raw(`}`)
+}
+
 // assistant writes what the model said. A call has an ID only if the engine gave it one: older versions give none and
 // skip what they do not know.
-func (w *writer) assistant(msg model.Message) {
-	w.open = w.open[:0]
+func (w *writer) assistant(at int, msg model.Message) {
 	w.begin("assistant", msg.Text)
 	if w.native && len(msg.Calls) > 0 {
-		w.open = append(w.open, msg.Calls...)
 		w.raw(`,"tool_calls":[`)
 		for i, c := range msg.Calls {
 			w.comma(i)
 			w.raw(`{`)
-			if c.ID != "" {
+			made := model.Made{ID: c.ID, Sent: w.id(at, i, c.ID), Name: c.Name}
+			w.open = append(w.open, made)
+			if made.Sent != "" {
 				w.raw(`"id":`)
-				w.text(c.ID)
+				w.text(made.Sent)
 				w.raw(`,`)
 			}
 			w.raw(`"function":{"name":`)
@@ -200,6 +219,23 @@ func (w *writer) assistant(msg model.Message) {
 	w.raw(`}`)
 }
 
+// longestID is how long the ID of a call may be, in bytes. Ollama sets no limit; other engines' are not longer.
+const longestID = 64
+
+// id is the ID under which the i-th call of a message is sent: its own, or another if that is of no use or an earlier call's.
+func (w *writer) id(at, i int, given string) string {
+	if given == "" {
+		return ""
+	}
+	ok := len(given) <= longestID && !w.ids[given] && !strings.ContainsFunc(given, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	for n := at; !ok; n++ {
+		given = fmt.Sprintf("c%05d%03d", n%100_000, i%1_000)
+		ok = !w.ids[given]
+	}
+	w.ids[given] = true
+	return given
+}
+
 // object is args, unless it is no object: that would have the request refused, now and each time it is repeated.
 func object(args json.RawMessage) []byte {
 	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
@@ -208,29 +244,24 @@ func object(args json.RawMessage) []byte {
 	return args
 }
 
-// result writes the result of a call. There is an open one: a result that answers no call is written as a user message.
+// results writes the results of the open calls, one for each, and behind them, as user messages, those that answer none of them.
 // Templates of older models find a call by its name, newer ones by its ID or its place.
-func (w *writer) result(msg model.Message) {
-	c := w.answered(msg)
-	w.begin("tool", msg.Text)
-	w.raw(`,"tool_name":`)
-	w.text(engine.FunctionName(c.Name))
-	if c.ID != "" {
-		w.raw(`,"tool_call_id":`)
-		w.text(c.ID)
+func (w *writer) results(held []model.Message) {
+	texts, rest, _ := model.Pair(w.open, held)
+	for i, c := range w.open {
+		w.begin("tool", texts[i])
+		w.raw(`,"tool_name":`)
+		w.text(engine.FunctionName(c.Name))
+		if c.Sent != "" {
+			w.raw(`,"tool_call_id":`)
+			w.text(c.Sent)
+		}
+		w.raw(`}`)
 	}
-	w.raw(`}`)
-}
-
-// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
-func (w *writer) answered(msg model.Message) model.Call {
-	at := slices.IndexFunc(w.open, func(c model.Call) bool { return msg.CallID != "" && c.ID == msg.CallID })
-	if at < 0 {
-		at = max(0, slices.IndexFunc(w.open, func(c model.Call) bool { return c.Name == msg.Name }))
+	w.open = nil
+	for _, msg := range rest {
+		w.user(msg)
 	}
-	c := w.open[at]
-	w.open = slices.Delete(w.open, at, at+1)
-	return c
 }
 
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes

@@ -44,7 +44,7 @@ func TestBody(t *testing.T) {
 		`{"role":"assistant","content":"Look.","tool_calls":[` +
 		`{"id":"c1","function":{"name":"file_read","arguments":{"path":"a \"b\""}}},{"function":{"name":"time","arguments":{}}},{"function":{"name":"fly__","arguments":{}}}]},` +
 		`{"role":"tool",` + results + `,"tool_name":"file_read","tool_call_id":"c1"},` +
-		`{"role":"tool","content":"by name","tool_name":"fly__"},{"role":"tool","content":"by order","tool_name":"time"},` +
+		`{"role":"tool","content":"by order","tool_name":"time"},{"role":"tool","content":"by name","tool_name":"fly__"},` +
 		`{"role":"user","content":"one too many"},{"role":"assistant","content":"Done."}]`
 	if got := sent(t, ollama.Options{Native: true}, r); got != native+tail {
 		t.Errorf("\n got %s\nwant %s", got, native+tail)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
@@ -26,6 +27,11 @@ func (e *brokenOff) Error() string { return "an error within the stream" }
 type answer struct {
 	yield func(model.Chunk) bool
 	calls desk
+	how   quirks
+	model string
+
+	details joined          // signed reasoning
+	thought strings.Builder // all of it, for a server that wants it back
 
 	size   int    // bytes of text, reasoning and arguments so far
 	spoken bool   // there is visible text
@@ -37,7 +43,7 @@ type answer struct {
 }
 
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
-	a := &answer{yield: yield}
+	a := &answer{yield: yield, how: quirks(m.learned.Load()), model: m.info.Name}
 	a.calls = desk{
 		called: engine.Calls{Read: m.readArgs}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known},
 		preview: func(p model.Preview) bool { return yield(model.Chunk{Preview: p}) },
@@ -108,10 +114,19 @@ func (a *answer) say(d delta) error {
 	text := d.Content.text + d.Refusal
 	a.size += len(thought) + len(text)
 	for _, f := range d.ToolCalls {
-		a.size += len(f.Function.Arguments.text) + len(f.Function.Name)
+		a.size += len(f.Function.Arguments.text) + len(f.Function.Name) + len(f.Extra)
+	}
+	for _, piece := range d.Details {
+		a.size += len(piece)
 	}
 	if a.size > engine.MaxText {
 		return fmt.Errorf("%w: an answer of over %d bytes", engine.ErrTooMuch, engine.MaxText)
+	}
+	for _, piece := range d.Details {
+		a.details.add(piece)
+	}
+	if a.how&wantsThoughts != 0 {
+		a.thought.WriteString(thought)
 	}
 	if thought != "" && !a.yield(model.Chunk{Thought: thought}) {
 		return engine.ErrGone
@@ -144,10 +159,26 @@ func (a *answer) end(f model.Finish) error {
 	if a.calls.garbled && a.calls.given == 0 && !a.yield(model.Chunk{Garbled: model.Unreadable}) {
 		return engine.ErrGone
 	}
+	if s := a.opaque().String(); s != "" && !a.yield(model.Chunk{Opaque: s}) {
+		return engine.ErrGone
+	}
 	if !a.yield(model.Chunk{Usage: a.usage, Finish: f}) {
 		return engine.ErrGone
 	}
 	return nil
+}
+
+func (a *answer) opaque() opaque {
+	o := opaque{Model: a.model, Details: a.details.list(), Thought: a.thought.String()}
+	if slices.ContainsFunc(a.calls.extras, isSet) {
+		o.Extras = a.calls.extras
+		for i, extra := range o.Extras {
+			if extra == nil {
+				o.Extras[i] = json.RawMessage("null")
+			}
+		}
+	}
+	return o
 }
 
 // reason maps the server's word for the end. ok is false when the answer did not end well.

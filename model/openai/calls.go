@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,9 +15,10 @@ type draft struct {
 	id    string
 	name  string
 	args  strings.Builder
-	nest  nesting // of args
-	shown bool    // its name was announced
-	told  int     // and so much of args
+	nest  nesting         // of args
+	shown bool            // its name was announced
+	told  int             // and so much of args
+	extra json.RawMessage // what the server wants back with it
 }
 
 // whole reports whether d could end here.
@@ -63,7 +65,8 @@ type desk struct {
 
 	preview func(model.Preview) bool
 	yield   func(*model.Call) bool
-	garbled bool // arguments that could not be read
+	extras  []json.RawMessage // of the calls that were handed out
+	garbled bool              // arguments that could not be read
 }
 
 // add takes the i-th fragment of a delta. It fails with [engine.ErrGone] when the reader has gone, and with errEnough instead of
@@ -143,6 +146,9 @@ func (k *desk) write(d *draft, f fragment) {
 	if name := f.Function.Name; name != "" && d.args.Len() == 0 && name != d.name {
 		d.name += name
 	}
+	if isSet(f.Extra) {
+		d.extra = f.Extra
+	}
 	if f.Function.Arguments.whole {
 		d.args.Reset()
 		d.nest, d.told = nesting{}, 0
@@ -205,5 +211,6 @@ func (k *desk) give(d *draft) bool {
 		return false
 	}
 	k.given++
+	k.extras = append(k.extras, d.extra)
 	return k.yield(&c)
 }

@@ -14,6 +14,17 @@ func quirkOf(p engine.Problem) quirks {
 		return newMaxTokens
 	case p.Says("roles must alternate", "must alternate between"):
 		return mustAlternate
+	case p.Says("tool call id*length of 9", "tool call ids*length 9", "tool_call_id*pattern", "tool_use.id*pattern"):
+		return nineIDs
+	case p.Says("missing*reasoning_content", "reasoning_content*must be passed"):
+		return wantsThoughts
+	case p.Says("missing*thought_signature"):
+		return wantsSignature
+	case p.Says("corrupted thought signature", "thought_signature*invalid", "extra_content", "reasoning_details"):
+		return noExtras
+	case p.Says("text content is empty", "content*must be non-empty", "content*must not be empty", "content*cannot be empty",
+		"content*should not be empty", "text.text: field required"):
+		return noEmpty
 	case p.Says("tool_choice"):
 		return noToolChoice
 	case p.Says("system role not supported", "system role is not supported", "does not support system",
@@ -23,13 +34,15 @@ func quirkOf(p engine.Problem) quirks {
 	return 0
 }
 
+// templates are what templates of models refuse, which fail with any status.
+const templates = noSystem | mustAlternate | nineIDs
+
 // refused says what a refusal of a request means that was written without the quirks of sent. What it teaches is written
 // down, and the request sent again: that has an end, because each time something new is learned.
 func (m *Model) refused(r engine.Refusal, sent quirks) *engine.Trouble {
 	p := engine.ReadProblem(r.Body)
 	t := m.client.Meant(opStream, r, p)
-	// Templates of models fail with any status.
-	if q := quirkOf(p); t == nil && q&^sent != 0 && (p.Status(r) < 500 || q&(noSystem|mustAlternate) != 0) {
+	if q := quirkOf(p); t == nil && q&^sent != 0 && (p.Status(r) < 500 || q&templates != 0) {
 		m.learned.Or(uint32(q))
 		t = m.client.NotTaken(opStream, r, p)
 		t.Again = engine.AtOnce

@@ -22,6 +22,11 @@ const (
 	noSystem                           // has no system role: its text goes in front of the first user message
 	mustAlternate                      // takes no two user messages in a row: they are joined
 	noSchema                           // refuses json_schema: a grammar says the same
+	nineIDs                            // takes only IDs of nine letters and digits, as Mistral's templates do
+	noEmpty                            // takes no empty text beside calls: there is none then
+	wantsThoughts                      // wants the reasoning of each answer back
+	wantsSignature                     // wants each step's first call signed, whoever made it
+	noExtras                           // does not take back what it sent along with an answer
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
@@ -32,11 +37,11 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 	if d == nil {
 		d = m.begin(r, q)
 	}
-	waiting := m.goOn(d, r, q)
+	held, waiting := m.goOn(d, r, q)
 	defer m.drafts.Keep(d)
 
-	w := writer{n: d.State.n}
-	w.user(waiting)
+	w := writer{n: d.State.n, open: d.State.open}
+	w.user(append(waiting, w.results(held)...))
 	w.raw(`],"stream":true`)
 	if q&noStreamOptions == 0 {
 		w.raw(`,"stream_options":{"include_usage":true}`)
@@ -84,16 +89,18 @@ func (w *writer) constraint(knob model.Knob, c *model.Constraint, q quirks) bool
 // A body is the body of a request as far as it will not change, up to the last message that is whole.
 type body struct {
 	writer
-	lead  string // the system text, where it goes in front of the first user message, which is not written yet
-	head  int    // characters of the system text and the tools
-	chars int    // characters of the messages that are written
+	lead  string          // the system text, where it goes in front of the first user message, which is not written yet
+	late  []model.Message // results that answer nothing, which wait to be joined with a user message
+	head  int             // characters of the system text and the tools
+	chars int             // characters of the messages that are written
 }
 
 // begin writes what stands in front of the messages.
 func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
 	d := m.drafts.Begin(r, uint32(q))
 	w := &d.State
-	w.native, w.head = m.info.Native, m.measure().Head(r)
+	w.native, w.how, w.model, w.head = m.info.Native, q, m.info.Name, m.measure().Head(r)
+	w.ids = map[string]bool{}
 	w.b = make([]byte, 0, w.head+4096)
 	w.raw(`{"model":`)
 	w.text(m.info.Name)
@@ -116,55 +123,81 @@ func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
 	return d
 }
 
-// goOn writes the messages of r that are not written yet. It gives the texts that wait: what comes next may have to be joined
-// with them.
-func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (user []model.Message) {
+// goOn writes the messages of r that are not written yet. It gives those that wait: the results of calls that do not have all of
+// theirs yet, and the texts that what comes next may have to be joined with.
+func (m *Model) goOn(d *model.Draft[body], r model.Request, q quirks) (held, user []model.Message) {
 	w := &d.State
 	if w.lead != "" {
 		user = append(user, model.Message{Text: w.lead})
 	}
+	user = append(user, w.late...)
 	flush := func() {
 		w.user(user)
-		user, w.lead = user[:0], ""
+		user, w.lead, w.late = user[:0], "", nil
+	}
+	wrote := func(n int) {
+		more := r.Messages[d.Written():n]
+		w.chars += m.measure().Messages(more...)
+		d.Wrote(more...)
+	}
+	settle := func() {
+		rest := w.results(held)
+		held = nil
+		user, w.late = append(user, rest...), append(w.late, rest...)
+		if len(rest) > 0 && q&mustAlternate == 0 {
+			flush()
+		}
 	}
 	for i := d.Written(); i < len(r.Messages); i++ {
-		switch msg := r.Messages[i]; {
-		case msg.Role == model.Assistant:
-			flush()
-			w.assistant(i, msg)
-		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			flush()
-			w.result(msg)
-		default:
-			said := model.Message{Text: msg.Text}
-			if m.info.Vision {
-				said.Images = msg.Images
-			}
-			user = append(user, said)
-			if q&mustAlternate != 0 {
+		msg := r.Messages[i]
+		switch {
+		case msg.Role == model.Result && len(w.open) > 0:
+			held = append(held, msg)
+			if _, _, whole := model.Pair(w.open, held); !whole {
 				continue
 			}
-			flush()
+			settle()
+			wrote(i + 1)
+			continue
+		case w.silent(msg):
+			if d.Written() == i {
+				wrote(i + 1)
+			}
+			continue
+		case len(w.open) > 0:
+			settle()
+			wrote(i)
 		}
-		for _, msg := range r.Messages[d.Written() : i+1] {
-			w.chars += m.measure().Messages(msg)
-			d.Wrote(msg)
+		if msg.Role == model.Assistant {
+			flush()
+			w.assistant(i, msg)
+			wrote(i + 1)
+			continue
+		}
+		said := model.Message{Text: msg.Text}
+		if m.info.Vision {
+			said.Images = msg.Images
+		}
+		user = append(user, said)
+		if q&mustAlternate == 0 {
+			flush()
+			wrote(i + 1)
 		}
 	}
-	return user
+	return held, user
 }
 
 // A writer appends JSON.
 type writer struct {
 	b      []byte
 	native bool
+	how    quirks
+	model  string
 	n      int // messages written so far
 
-	// open are the calls of the last assistant message that have no result yet.
-	open []openCall
+	open []model.Made    // the calls of the last assistant message, until their results are written
+	ids  map[string]bool // of all calls so far
 }
-
-type openCall struct{ id, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
@@ -256,60 +289,95 @@ func imageType(t string) string {
 	return "application/octet-stream"
 }
 
-// assistant writes what the model said. Content is there even when it is empty: some engines want it.
+// silent reports whether an assistant message says nothing at all. It is left out: many providers refuse one.
+func (w *writer) silent(msg model.Message) bool {
+	return msg.Role == model.Assistant && strings.TrimSpace(msg.Text) == "" && (!w.native || len(msg.Calls) == 0)
+}
+
+// assistant writes what the model said. Content is there even when it is empty, unless that is refused: some engines want it.
 func (w *writer) assistant(at int, msg model.Message) {
-	w.open = w.open[:0]
-	if !w.native || len(msg.Calls) == 0 {
-		w.message("assistant", msg.Text)
-		return
+	if !w.native {
+		msg.Calls = nil
 	}
+	said := w.taken(msg)
 	w.begin("assistant")
 	w.raw(`,"content":`)
-	w.text(msg.Text)
-	w.raw(`,"tool_calls":[`)
+	if len(msg.Calls) > 0 && w.how&noEmpty != 0 && strings.TrimSpace(msg.Text) == "" {
+		w.raw(`null`)
+	} else {
+		w.text(msg.Text)
+	}
+	if w.how&wantsThoughts != 0 {
+		w.raw(`,"reasoning_content":`)
+		w.text(said.Thought)
+	}
+	if said.Details != nil {
+		w.raw(`,"reasoning_details":` + string(said.Details))
+	}
+	w.open = w.open[:0]
 	for i, c := range msg.Calls {
-		id := c.ID
-		if id == "" {
-			// Nine letters and digits, which is what Mistral's models insist on.
-			id = fmt.Sprintf("c%05d%03d", at%100_000, i%1_000)
+		if i == 0 {
+			w.raw(`,"tool_calls":[`)
 		}
-		w.open = append(w.open, openCall{id, c.Name})
 		w.comma(i)
+		made := model.Made{ID: c.ID, Sent: w.id(at, i, c.ID), Name: c.Name}
+		w.open = append(w.open, made)
 		w.raw(`{"id":`)
-		w.text(id)
+		w.text(made.Sent)
 		w.raw(`,"type":"function","function":{"name":`)
 		w.text(engine.FunctionName(c.Name))
 		w.raw(`,"arguments":`)
 		w.text(string(c.Arguments()))
-		w.raw(`}}`)
+		w.raw(`}`)
+		if extra := said.extra(i); extra != nil {
+			w.raw(`,"extra_content":` + string(extra))
+		}
+		w.raw(`}`)
 	}
-	w.raw(`]}`)
-}
-
-// result writes the result of a call. There is an open one: a result that answers no call would be refused by strict
-// engines, and is written as a user message.
-func (w *writer) result(msg model.Message) {
-	w.begin("tool")
-	w.raw(`,"tool_call_id":`)
-	w.text(w.answered(msg))
-	if msg.Name != "" {
-		w.raw(`,"name":`)
-		w.text(engine.FunctionName(msg.Name))
+	if len(msg.Calls) > 0 {
+		w.raw(`]`)
 	}
-	w.raw(`,"content":`)
-	w.text(msg.Text)
 	w.raw(`}`)
 }
 
-// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
-func (w *writer) answered(msg model.Message) (id string) {
-	at := slices.IndexFunc(w.open, func(c openCall) bool { return msg.CallID != "" && c.id == msg.CallID })
-	if at < 0 {
-		at = max(0, slices.IndexFunc(w.open, func(c openCall) bool { return c.name == msg.Name }))
+// longestID is what OpenAI takes as the ID of a call, in bytes.
+const longestID = 40
+
+// id is the ID under which the i-th call of a message is sent: its own, if that is one and no other call has it, or one of nine
+// letters and digits, which everybody takes.
+func (w *writer) id(at, i int, given string) string {
+	longest, letters := longestID, w.how&nineIDs != 0
+	if letters {
+		longest = 9
 	}
-	id = w.open[at].id
-	w.open = slices.Delete(w.open, at, at+1)
-	return id
+	ok := given != "" && len(given) <= longest && (!letters || len(given) == longest) && !w.ids[given]
+	for k := 0; ok && k < len(given); k++ {
+		c := given[k]
+		ok = c > ' ' && c < 0x7f && (!letters || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}
+	for n := at; !ok; n++ {
+		given = fmt.Sprintf("c%05d%03d", n%100_000, i%1_000)
+		ok = !w.ids[given]
+	}
+	w.ids[given] = true
+	return given
+}
+
+// results writes the results of the open calls, one for each, and gives those that answer none of them.
+func (w *writer) results(held []model.Message) (rest []model.Message) {
+	texts, rest, _ := model.Pair(w.open, held)
+	for i, c := range w.open {
+		w.begin("tool")
+		w.raw(`,"tool_call_id":`)
+		w.text(c.Sent)
+		w.raw(`,"name":`)
+		w.text(engine.FunctionName(c.Name))
+		w.raw(`,"content":`)
+		w.text(texts[i])
+		w.raw(`}`)
+	}
+	w.open = nil
+	return rest
 }
 
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes

@@ -54,8 +54,8 @@ func TestBody(t *testing.T) {
 		`{"id":"c00001001","type":"function","function":{"name":"time","arguments":"{}"}},` +
 		`{"id":"c00001002","type":"function","function":{"name":"file_read","arguments":"{}"}}]},` +
 		`{"role":"tool","tool_call_id":"c1","name":"file_read","content":"\u0000\u001f\t\n\r\"\\<é` + "\u2028\ufffd" + `"},` +
+		`{"role":"tool","tool_call_id":"c00001001","name":"time","content":"by order"},` +
 		`{"role":"tool","tool_call_id":"c00001002","name":"file_read","content":"by name"},` +
-		`{"role":"tool","tool_call_id":"c00001001","content":"by order"},` +
 		`{"role":"user","content":"one too many"},{"role":"assistant","content":"Done."},{"role":"user","content":"to nothing"}]`
 	if got := sent(t, true, r)[0]; got != native+tail {
 		t.Errorf("\n got %s\nwant %s", got, native+tail)
@@ -187,7 +187,7 @@ func FuzzBody(f *testing.F) {
 			}
 			return back
 		}
-		last := q.Messages[len(q.Messages)-1]
+		last := q.Messages[len(q.Messages)-2] // behind it stands that there is no result
 		if last.Content != clean(text) {
 			t.Fatalf("%q became %q", text, last.Content)
 		}

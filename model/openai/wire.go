@@ -41,6 +41,9 @@ type delta struct {
 	Reasoning        content `json:"reasoning"`
 	Thinking         content `json:"thinking"`
 
+	// Details is reasoning as OpenRouter repeats it, with what signs it.
+	Details []json.RawMessage `json:"reasoning_details"`
+
 	ToolCalls    []fragment `json:"tool_calls"`
 	FunctionCall *function  `json:"function_call"` // what came before tool_calls
 }
@@ -50,6 +53,9 @@ type fragment struct {
 	Index    *int     `json:"index"`
 	ID       string   `json:"id"`
 	Function function `json:"function"`
+
+	// Extra is what Gemini sends along with a call: its signature.
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 type function struct {
@@ -184,7 +190,6 @@ func (p *packet) count(known *model.Usage) *model.Usage {
 
 // fails is the error that p carries, or nil.
 func (p *packet) fails(kind string, data []byte) []byte {
-	isSet := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" && string(raw) != `""` }
 	switch {
 	case isSet(p.Error), p.Object == "error", kind == "error":
 		return data

@@ -96,13 +96,12 @@ type writer struct {
 	names  engine.Names
 
 	n    int             // items written so far
-	open []openCall      // calls of the last answer that have no result yet
+	open []model.Made    // the calls of the last answer, until their results are written
+	held []model.Message // their results so far
 	ids  map[string]bool // of all calls so far
 
 	thoughts bool // sealed reasoning was written
 }
-
-type openCall struct{ given, sent, name string }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
@@ -147,9 +146,6 @@ func joinBlocks(blocks []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// noResult stands for the result of a call that has none: the API takes no call without one.
-const noResult = "[There is no result of this call.]"
-
 func (w *writer) messages(all []model.Message) {
 	for i, msg := range all {
 		switch {
@@ -157,7 +153,7 @@ func (w *writer) messages(all []model.Message) {
 			w.settle()
 			w.assistant(i, msg)
 		case msg.Role == model.Result && w.native && len(w.open) > 0:
-			w.result(w.answered(msg), msg.Text)
+			w.held = append(w.held, msg)
 		default:
 			w.settle()
 			w.user(msg)
@@ -207,33 +203,26 @@ func mediaType(t string) string {
 	return "application/octet-stream"
 }
 
+// settle writes the results of the open calls, one for each, and behind them, as user messages, those that answer none of them: the
+// API takes no call without a result, and no result without a call.
 func (w *writer) settle() {
-	for len(w.open) > 0 {
-		id := w.open[0].sent
-		w.open = w.open[1:]
-		w.result(id, noResult)
+	open, held := w.open, w.held
+	w.open, w.held = nil, nil
+	texts, rest, _ := model.Pair(open, held)
+	for i, c := range open {
+		w.result(c.Sent, texts[i])
+	}
+	for _, msg := range rest {
+		w.user(msg)
 	}
 }
 
-// result writes the result of a call. There is an open one: a result that answers no call would be refused, and is
-// written as a user message.
 func (w *writer) result(id, text string) {
 	w.item(`{"type":"function_call_output","call_id":`)
 	w.text(id)
 	w.raw(`,"output":`)
 	w.text(text)
 	w.raw(`}`)
-}
-
-// answered finds the open call that msg answers, by ID, else by name, else by order, and closes it.
-func (w *writer) answered(msg model.Message) (id string) {
-	at := slices.IndexFunc(w.open, func(c openCall) bool { return msg.CallID != "" && c.given == msg.CallID })
-	if at < 0 {
-		at = max(0, slices.IndexFunc(w.open, func(c openCall) bool { return c.name == msg.Name }))
-	}
-	id = w.open[at].sent
-	w.open = slices.Delete(w.open, at, at+1)
-	return id
 }
 
 // assistant writes what the model said, in the order in which it said it where that is known. Reasoning that nothing
@@ -278,7 +267,7 @@ func (w *writer) call(at, i int, c model.Call) {
 	w.raw(`,"arguments":`)
 	w.text(string(c.Arguments()))
 	w.raw(`}`)
-	w.open = append(w.open, openCall{given: c.ID, sent: id, name: c.Name})
+	w.open = append(w.open, model.Made{ID: c.ID, Sent: id, Name: c.Name})
 }
 
 // Size is the number of characters that r's system blocks, messages, calls and offered tools take in the request, escapes
