@@ -16,6 +16,8 @@ func quirkOf(p engine.Problem) quirks {
 		return mustAlternate
 	case p.Says("tool call id*length of 9", "tool call ids*length 9", "tool_call_id*pattern", "tool_use.id*pattern"):
 		return nineIDs
+	case p.Says("'user' after role 'tool'", "user after tool"):
+		return noteless
 	case p.Says("missing*reasoning_content", "reasoning_content*must be passed"):
 		return wantsThoughts
 	case p.Says("missing*thought_signature"):
@@ -35,7 +37,7 @@ func quirkOf(p engine.Problem) quirks {
 }
 
 // templates are what templates of models refuse, which fail with any status.
-const templates = noSystem | mustAlternate | nineIDs
+const templates = noSystem | mustAlternate | nineIDs | noteless
 
 // refused says what a refusal of a request means that was written without the quirks of sent. What it teaches is written
 // down, and the request sent again: that has an end, because each time something new is learned.

@@ -27,6 +27,7 @@ const (
 	wantsThoughts                      // wants the reasoning of each answer back
 	wantsSignature                     // wants each step's first call signed, whoever made it
 	noExtras                           // does not take back what it sent along with an answer
+	noteless                           // takes no user message behind a result, as Mistral's
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
@@ -40,7 +41,7 @@ func (m *Model) write(r model.Request, q quirks) [][]byte {
 	held, waiting := m.goOn(d, r, q)
 	defer m.drafts.Keep(d)
 
-	w := writer{n: d.State.n, open: d.State.open}
+	w := writer{n: d.State.n, last: d.State.last, how: q, open: d.State.open}
 	w.user(append(waiting, w.results(held)...))
 	w.raw(`],"stream":true`)
 	if q&noStreamOptions == 0 {
@@ -193,7 +194,8 @@ type writer struct {
 	native bool
 	how    quirks
 	model  string
-	n      int // messages written so far
+	n      int    // messages written so far
+	last   string // role of the last one
 
 	open []model.Made    // the calls of the last assistant message, until their results are written
 	ids  map[string]bool // of all calls so far
@@ -231,9 +233,22 @@ func joinBlocks(blocks []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
+// What stands between two messages that an engine does not take one after the other.
+const (
+	seen = "(I have read the results.)" // a result and a user message
+	goOn = "[Go on.]"                   // two answers
+)
+
 func (w *writer) begin(role string) {
+	switch {
+	case role == "user" && w.last == "tool" && w.how&noteless != 0:
+		w.message("assistant", seen)
+	case role == "assistant" && w.last != "user" && w.last != "tool" && w.how&mustAlternate != 0:
+		w.message("user", goOn)
+	}
 	w.comma(w.n)
 	w.n++
+	w.last = role
 	w.raw(`{"role":"` + role + `"`)
 }
 
