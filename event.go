@@ -271,6 +271,7 @@ type (
 		Cached       *int  `json:"cached,omitempty"` // of Prompt from the engine's cache; missing where the engine does not tell
 		Completion   int   `json:"completion"`
 		RequestChars int   `json:"request_chars"`
+		Mended       int   `json:"mended,omitempty"` // calls whose arguments were no JSON, and were repaired
 
 		// Model is which answered, where it is not the one of turn.start.
 		Model string `json:"model,omitempty"`

@@ -144,6 +144,10 @@ type Call struct {
 	// Cut reports that the call did not arrive whole: the reader had to close a string
 	// itself. A cut call with an effect is never run.
 	Cut bool
+
+	// Mended reports that the arguments of a call through the engine's own interface were not a JSON object as they came, and
+	// were repaired.
+	Mended bool
 }
 
 // Arguments is Args, or an empty object where there are none.

@@ -397,11 +397,17 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 	if answered == r.named {
 		answered = "" // as turn.start says
 	}
+	mended := 0
+	for _, c := range rep.calls {
+		if c.Mended {
+			mended++
+		}
+	}
 	return append(rep.ending(),
 		jackline.Metrics{
 			Model: answered,
 			Step:  r.t.Progress.Step, FirstMS: rep.first.Milliseconds(), TotalMS: rep.total.Milliseconds(), Prompt: rep.usage.Prompt,
-			Cached: cachedPart(rep.usage), Completion: rep.usage.Completion, RequestChars: rep.chars,
+			Cached: cachedPart(rep.usage), Completion: rep.usage.Completion, RequestChars: rep.chars, Mended: mended,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: r.contract().Budget(), Cached: rep.usage.Cached},
 		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})

@@ -273,12 +273,12 @@ func (a *answer) give(b *open) error {
 	if text == "" && string(b.Input) != "null" {
 		text = string(b.Input)
 	}
-	id, args, cut, ok := a.called.Take(b.ID, name, text)
+	taken, ok := a.called.Take(b.ID, name, text)
 	if !ok {
 		a.garbled = true
 		return nil
 	}
-	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
+	c := model.Call{ID: taken.ID, Name: name, Args: taken.Args, Cut: taken.Cut, Mended: taken.Mended}
 	a.given++
 	if !a.yield(model.Chunk{Call: &c}) {
 		return engine.ErrGone

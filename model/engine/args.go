@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/jackline-ai/jackline/args"
 )
 
 // maxDepth is how deep arguments may be nested.
@@ -48,6 +50,86 @@ func depth(v any) int {
 	return deepest + 1
 }
 
+// wrapped is the name under which arguments that are no object are handed on. [args.Schema.Shape] takes them out again and gives
+// them to the parameter that they must be for.
+const wrapped = "args"
+
+// mostTexts is how often arguments may be put into a string.
+const mostTexts = 3
+
+// MendArgs reads the arguments of a call as a model wrote them, and mends what can be mended without guessing, as package args
+// does: other quotation marks, Python's words, brackets that are missing; and text behind the object, or a string that holds
+// them. Null is no arguments. Cut says that a string had to be closed, or that the text ends where a value should go on. What is
+// no object in the end becomes one with a name from which [args.Schema.Shape] takes it. Two objects are not the arguments of
+// one call, and are beyond mending.
+func MendArgs(text string) (canonical json.RawMessage, cut, ok bool) {
+	var value any
+	for range mostTexts + 1 {
+		found, ok := mend(text)
+		if !ok && value == nil {
+			return nil, false, false
+		}
+		if !ok {
+			break // a string that only begins like JSON
+		}
+		value, cut = found.Value, found.Cut || found.Open > 0 && !strings.ContainsAny(lastOf(text), `"'}]`)
+		if text, ok = value.(string); !ok || !strings.ContainsAny(firstOf(text), `{["`) {
+			break
+		}
+	}
+	switch v := value.(type) {
+	case *args.Object:
+	case nil:
+		return json.RawMessage(`{}`), false, true
+	default:
+		o := &args.Object{}
+		o.Set(wrapped, v)
+		value = o
+	}
+	canonical, err := args.Canonical(value)
+	return canonical, cut, err == nil
+}
+
+// firstOf is the first character of text that is not blank.
+func firstOf(text string) string {
+	for _, r := range args.TrimLeft(text) {
+		return string(r)
+	}
+	return ""
+}
+
+// lastOf is the last byte of text that is not blank.
+func lastOf(text string) string {
+	text = args.Trim(text)
+	return text[max(0, len(text)-1):]
+}
+
+// mend reads one value; what is no object must have closed. Text behind an object that closed is left out, but not another value.
+func mend(text string) (args.Found, bool) {
+	in := args.Whole(text)
+	found, ok := args.Read(in, 0, args.Region{})
+	if !ok {
+		return found, false
+	}
+	_, object := found.Value.(*args.Object)
+	if !object && !found.Whole() {
+		return found, false
+	}
+	if _, words := found.Value.(string); words && !strings.ContainsAny(firstOf(text), "\"'`“‘") {
+		return found, false // bare words are no arguments
+	}
+	for i := found.End; ; i++ {
+		i = in.Skip(i)
+		switch in.At(i) {
+		case args.End:
+			return found, true
+		case ',', ';', '}', ']':
+		default:
+			return found, object && found.Whole() && !strings.ContainsAny(text[i:], "{[")
+		}
+	}
+}
+
 // Calls are the calls of one answer, as they are handed out. Read is needed.
 type Calls struct {
 	// Read reads the arguments of a call as Options.ReadArgs of the adapters does.
@@ -56,24 +138,33 @@ type Calls struct {
 	ids map[string]bool
 }
 
-// Take settles what is handed out of a call: its ID, "" if an earlier call had the same, which then names nothing; and its
-// arguments as one JSON object, which is empty where there are none. ok is false for a call without a name and for arguments
-// that cannot be read.
-func (c *Calls) Take(id, name, text string) (given string, args json.RawMessage, cut, ok bool) {
-	args = json.RawMessage(`{}`)
-	if text = strings.TrimSpace(text); text != "" && text != "null" {
-		if args, cut, ok = c.Read(text); !ok {
-			return "", nil, false, false
+// Taken is what is handed out of a call.
+type Taken struct {
+	ID     string          // "" if an earlier call had the same, which then names nothing
+	Args   json.RawMessage // one JSON object; empty where there are none
+	Cut    bool            // as Read says
+	Mended bool            // the arguments were not a JSON object as they came
+}
+
+// Take settles what is handed out of a call. It is false for a call without a name and for arguments that cannot be read.
+func (c *Calls) Take(id, name, text string) (Taken, bool) {
+	t := Taken{Args: json.RawMessage(`{}`)}
+	text = args.Trim(text)
+	if name == "" {
+		return Taken{}, false
+	}
+	if text != "" && text != "null" {
+		var ok bool
+		if t.Args, t.Cut, ok = c.Read(text); !ok {
+			return Taken{}, false
 		}
+		t.Mended = text[0] != '{' || !json.Valid([]byte(text))
 	}
-	switch {
-	case name == "":
-		return "", nil, false, false
-	case id == "" || c.ids[id]:
-		return "", args, cut, true
-	case c.ids == nil:
-		c.ids = map[string]bool{}
+	if id != "" && !c.ids[id] {
+		if c.ids == nil {
+			c.ids = map[string]bool{}
+		}
+		c.ids[id], t.ID = true, id
 	}
-	c.ids[id] = true
-	return id, args, cut, true
+	return t, true
 }

@@ -42,13 +42,81 @@ func TestCalls(t *testing.T) {
 		{"c", "look", "bad", ""},
 		{"c", "look", "cut", "c cut true"}, // what was none has not used its ID
 	} {
-		id, args, cut, ok := calls.Take(c.id, c.name, c.text)
+		taken, ok := calls.Take(c.id, c.name, c.text)
 		got := ""
 		if ok {
-			got = fmt.Sprintf("%s %s %v", id, args, cut)
+			got = fmt.Sprintf("%s %s %v", taken.ID, taken.Args, taken.Cut)
 		}
 		if got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+}
+
+// What a model wrote as arguments is mended where it is plain what it meant.
+func TestMendArgs(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"b":1.5,"a":"x"}`:               `{"a":"x","b":1.5}`,
+		`{'path': 'a', "n": True,}`:       `{"n":true,"path":"a"}`,
+		`{path: "a"}`:                     `{"path":"a"}`,
+		"{\"text\": \"two\nlines\"}":      `{"text":"two\nlines"}`,
+		"\ufeff{}":                        `{}`,
+		"null":                            `{}`,
+		`"null"`:                          `{"args":"null"}`, // a word like any other, which the schema drops
+		"None":                            `{}`,
+		`"{\"path\": \"a\"}"`:             `{"path":"a"}`,
+		`"\"{\\\"path\\\": \\\"a\\\"}\""`: `{"path":"a"}`,
+		`"{'path': 'a'}"`:                 `{"path":"a"}`,
+		`"{not really"`:                   `{"args":"{not really"}`,
+		`"London"`:                        `{"args":"London"}`,
+		`["a", "b"]`:                      `{"args":["a","b"]}`,
+		`[{"path": "a"}]`:                 `{"args":[{"path":"a"}]}`,
+		`42`:                              `{"args":42}`,
+		`{"path":"a"}}`:                   `{"path":"a"}`,
+		`{"path":"a"}</tool_call>`:        `{"path":"a"}`,
+		"{\"path\":\"a\"}\n```\nThat reads the file.": `{"path":"a"}`,
+		`{"path":"a"`:       `{"path":"a"}`,
+		`{"path":["a"`:      `{"path":["a"]}`,
+		`{"path":"a`:        `{"path":"a"} cut`,
+		`{"path":`:          `{"path":null} cut`,
+		`{"n":1`:            `{"n":1} cut`,
+		`{"a":1,`:           `{"a":1} cut`,
+		`{"a":1}{"b":2}`:    "",
+		`{"a":1}, {"b":2}`:  "",
+		`{"a":1}<x>{"b":2}`: "",
+		`[1`:                "",
+		`"{`:                "",
+		`}`:                 "",
+		`rm -rf /`:          "",
+	} {
+		got := ""
+		if canonical, cut, ok := engine.MendArgs(text); ok {
+			if got = string(canonical); cut {
+				got += " cut"
+			}
+		}
+		if got != want {
+			t.Errorf("%s became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever is mended is an object in canonical form, and mending it again changes nothing.
+func FuzzMendArgs(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, `"{\"a\":1}"`, `{'a': [1`, "\ufeffnull", `{"a":1}</x>`, `[[[`, `"\ud800"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		canonical, _, ok := engine.MendArgs(text)
+		if !ok {
+			return
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(canonical, &object) != nil || object == nil {
+			t.Fatalf("%q became %q", text, canonical)
+		}
+		if again, cut, ok := engine.MendArgs(string(canonical)); !ok || cut || string(again) != string(canonical) {
+			t.Fatalf("%q became %q, and then %q", text, canonical, again)
+		}
+	})
 }

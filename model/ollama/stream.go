@@ -294,12 +294,12 @@ func (a *answer) call(id, name string, raw json.RawMessage) error {
 			text = strings.TrimSpace(inner)
 		}
 	}
-	id, args, cut, ok := a.called.Take(id, name, text)
+	taken, ok := a.called.Take(id, name, text)
 	if !ok {
 		a.garbled = true
 		return nil
 	}
-	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
+	c := model.Call{ID: taken.ID, Name: name, Args: taken.Args, Cut: taken.Cut, Mended: taken.Mended}
 	a.calls++
 	if !a.yield(model.Chunk{Preview: model.Preview{Name: name}}) || !a.yield(model.Chunk{Call: &c}) {
 		return engine.ErrGone

@@ -200,12 +200,12 @@ func (k *desk) give(d *draft) bool {
 	if name == "" && text == "" {
 		return true // an empty frame, as some servers send with the reason for the end
 	}
-	id, args, cut, ok := k.called.Take(d.id, name, text)
+	taken, ok := k.called.Take(d.id, name, text)
 	if !ok {
 		k.garbled = true
 		return true
 	}
-	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
+	c := model.Call{ID: taken.ID, Name: name, Args: taken.Args, Cut: taken.Cut, Mended: taken.Mended}
 	k.last[d.index] = d.id
 	if !d.shown && !k.preview(model.Preview{Name: name}) {
 		return false

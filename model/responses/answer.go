@@ -371,12 +371,12 @@ func (a *answer) think(it *open, kind string, part int, thought string) error {
 func (a *answer) give(it *open) error {
 	name := a.names.Ours(strings.TrimSpace(it.Name))
 	text := strings.TrimSpace(cmp.Or(it.Args, it.args.String()))
-	id, args, cut, ok := a.called.Take(it.CallID, name, text)
+	taken, ok := a.called.Take(it.CallID, name, text)
 	if !ok {
 		a.garbled = true
 		return nil
 	}
-	c := model.Call{ID: id, Name: name, Args: args, Cut: cut}
+	c := model.Call{ID: taken.ID, Name: name, Args: taken.Args, Cut: taken.Cut, Mended: taken.Mended}
 	if err := a.show(it); err != nil {
 		return err
 	}

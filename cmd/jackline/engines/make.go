@@ -3,7 +3,6 @@ package engines
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -14,7 +13,6 @@ import (
 	"sync/atomic"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/anthropic"
@@ -342,11 +340,11 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			think = ollama.ThinkOff
 		}
 		return ollama.New(ollama.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Think: think, Native: tools, Vision: pl.vision, ReadArgs: readArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Think: think, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
 		})
 	case detect.APIOpenAI, "":
 		return openai.New(openai.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: readArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
 			Knob: pl.knob,
 		})
 	case detect.APIAnthropic:
@@ -358,7 +356,7 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			effort = ""
 		}
 		return anthropic.New(anthropic.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: readArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
 			Think: think, Effort: effort,
 		})
 	case detect.APIResponses:
@@ -367,7 +365,7 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			effort = "" // it is the model that decides whether it reasons
 		}
 		return responses.New(responses.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: readArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
 			Effort: effort, Summaries: pl.think != "" && pl.think != thinkOff,
 		})
 	}
@@ -389,19 +387,6 @@ func modelsOf(raw model.Model, native bool) turn.Models {
 func enveloped(raw model.Model) model.Model {
 	c := contract.Of(raw.Info().Window)
 	return envelope.Wrap(raw, envelope.Options{Dialect: dialect.Options{Calls: mostCalls}, Brief: c.Brief(), Room: c.Tools, Names: c.Names})
-}
-
-// readArgs reads what a model wrote as the arguments of a native call, mending what can be mended.
-func readArgs(text string) (canonical json.RawMessage, cut, ok bool) {
-	found, ok := args.ReadText(text)
-	if !ok {
-		return nil, false, false
-	}
-	if _, object := found.Value.(*args.Object); !object {
-		return nil, false, false
-	}
-	canonical, err := args.Canonical(found.Value)
-	return canonical, found.Cut, err == nil
 }
 
 func scripted(file string, o script.Options) (model.Model, error) {
