@@ -34,6 +34,7 @@ type answer struct {
 	names engine.Names
 
 	blocks []*open         // in the order in which they began
+	begun  map[int]bool    // places of all blocks, those that are not known included
 	called engine.Calls    // handed out
 	calls  int             // begun
 	given  int             // handed out
@@ -62,7 +63,7 @@ type open struct {
 }
 
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, names: namesOf(r.Tools)}
+	return &answer{yield: yield, begun: map[int]bool{}, called: engine.Calls{Read: m.readArgs}, names: namesOf(r.Tools)}
 }
 
 // take reads one event.
@@ -158,6 +159,9 @@ func (a *answer) find(index int) *open {
 
 // begin opens a block. Kinds that are not known, as tools that run at the provider have, are kept as nothing.
 func (a *answer) begin(index int, raw json.RawMessage) error {
+	if len(a.begun) < maxBlocks {
+		a.begun[index] = true
+	}
 	b := &open{index: index}
 	var mismatch *json.UnmarshalTypeError
 	if err := json.Unmarshal(raw, &b.block); err != nil && !errors.As(err, &mismatch) {
@@ -195,6 +199,12 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 
 // add takes a delta.
 func (a *answer) add(index int, d delta) error {
+	if kind, ok := strings.CutSuffix(d.Type, "_delta"); ok && !a.begun[index] && (kind == "text" || kind == "thinking") {
+		// Some look-alikes do not say that a block begins.
+		if err := a.begin(index, json.RawMessage(`{"type":"`+kind+`"}`)); err != nil {
+			return err
+		}
+	}
 	b := a.find(index)
 	if b == nil {
 		return nil

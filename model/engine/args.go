@@ -59,10 +59,11 @@ const mostTexts = 3
 
 // MendArgs reads the arguments of a call as a model wrote them, and mends what can be mended without guessing, as package args
 // does: other quotation marks, Python's words, brackets that are missing; and text behind the object, or a string that holds
-// them. Null is no arguments. Cut says that a string had to be closed, or that the text ends where a value should go on. What is
+// them; and empty arguments in front of others. Null is no arguments. Cut says that a string had to be closed, or that the text ends where a value should go on. What is
 // no object in the end becomes one with a name from which [args.Schema.Shape] takes it. Two objects are not the arguments of
 // one call, and are beyond mending.
 func MendArgs(text string) (canonical json.RawMessage, cut, ok bool) {
+	text = unbegun(text)
 	var value any
 	for range mostTexts + 1 {
 		found, ok := mend(text)
@@ -82,12 +83,26 @@ func MendArgs(text string) (canonical json.RawMessage, cut, ok bool) {
 	case nil:
 		return json.RawMessage(`{}`), false, true
 	default:
+		if s, is := v.(string); is && args.Trim(s) == "" {
+			return json.RawMessage(`{}`), false, true
+		}
 		o := &args.Object{}
 		o.Set(wrapped, v)
 		value = o
 	}
 	canonical, err := args.Canonical(value)
 	return canonical, cut, err == nil
+}
+
+// unbegun takes off the empty arguments with which some proxies begin a call, before what it really says.
+func unbegun(text string) string {
+	text = args.Trim(text)
+	for _, empty := range []string{"{}", "null"} {
+		if rest, ok := strings.CutPrefix(text, empty); ok && strings.HasPrefix(args.TrimLeft(rest), "{") {
+			return args.TrimLeft(rest)
+		}
+	}
+	return text
 }
 
 // firstOf is the first character of text that is not blank.

@@ -85,7 +85,14 @@ func line(c model.Chunk, err error) string {
 	case c.Preview != model.Preview{}:
 		return "preview " + c.Preview.Name
 	case c.Call != nil:
-		return "call " + c.Call.ID + " " + c.Call.Name + " " + string(c.Call.Args)
+		marks := ""
+		if c.Call.Cut {
+			marks = " cut"
+		}
+		if c.Call.Mended {
+			marks += " mended"
+		}
+		return "call " + c.Call.ID + " " + c.Call.Name + " " + string(c.Call.Args) + marks
 	case c.Garbled != "":
 		return "garbled " + string(c.Garbled)
 	}
@@ -129,7 +136,7 @@ func (*shredded) Close() error { return nil }
 
 func shred(t testing.TB, body string, n int) *ollama.Model {
 	t.Helper()
-	return open(t, ollama.Options{BaseURL: "http://engine.test", Native: true, Retry: once, Transport: pieces{200, body, n}})
+	return open(t, ollama.Options{BaseURL: "http://engine.test", Native: true, Retry: once, Transport: pieces{200, body, n}, ReadArgs: engine.MendArgs})
 }
 
 // Each file holds an answer as some version gives it; what it becomes stands beside it, with what is odd about it.

@@ -36,6 +36,8 @@ type answer struct {
 	size   int    // bytes of text, reasoning and arguments so far
 	spoken bool   // there is visible text
 	finish string // the server's word for why it ended; "" until it is known
+	lied   bool   // and went on all the same
+	pieces bool   // the answer comes in pieces
 	whole  bool   // the answer came in one piece
 	usage  *model.Usage
 	heard  bool   // something in it was for us
@@ -83,13 +85,16 @@ func (a *answer) take(ev engine.Event) error {
 }
 
 func (a *answer) choice(c choice) error {
+	ended := a.finish != ""
 	if c.Finish != nil && *c.Finish != "" {
 		a.finish = *c.Finish
 	}
 	said := delta{}
 	switch {
 	case c.Delta != nil:
-		said = *c.Delta
+		said, a.pieces = *c.Delta, true
+	case c.Message != nil && a.pieces:
+		return nil // some servers repeat the whole at the end
 	case c.Message != nil:
 		said, a.whole = *c.Message, true
 	case c.Text != "":
@@ -98,7 +103,10 @@ func (a *answer) choice(c choice) error {
 	if said.FunctionCall != nil {
 		said.ToolCalls = append(said.ToolCalls, fragment{Function: *said.FunctionCall})
 	}
-	return a.say(said)
+	before := a.size
+	err := a.say(said)
+	a.lied = a.lied || ended && a.size > before
+	return err
 }
 
 // say hands out what a delta holds: reasoning, then text, then what it adds to calls.

@@ -143,7 +143,11 @@ func (k *desk) write(d *draft, f fragment) {
 	if d.id == "" {
 		d.id = f.ID
 	}
-	if name := f.Function.Name; name != "" && d.args.Len() == 0 && name != d.name {
+	switch name := f.Function.Name; {
+	case d.args.Len() > 0:
+	case strings.HasPrefix(name, d.name): // the first piece, or all of it so far
+		d.name = name
+	default:
 		d.name += name
 	}
 	if isSet(f.Extra) {

@@ -155,7 +155,7 @@ func TestReadArgs(t *testing.T) {
 	m := client(t, o, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, calls(`{"index":0,"function":{"name":"a","arguments":" {'p': 1"}},{"index":1,"function":{"name":"b","arguments":"["}},{"index":2,"function":{"name":"c","arguments":" "}}`)+finish("length"))
 	})
-	want := "preview a\npreview b\npreview c\ncall  a {\"mended\":true} cut\ncall  c {}\nfinish length\n"
+	want := "preview a\npreview b\npreview c\ncall  a {\"mended\":true} cut mended\ncall  c {}\nfinish length\n"
 	if s := play(t, m, request()); s != want {
 		t.Error(s)
 	}

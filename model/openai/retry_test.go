@@ -201,6 +201,7 @@ func TestSilence(t *testing.T) {
 	o := openai.Options{FirstByte: 20 * time.Minute, Idle: 45 * time.Second, Retry: once}
 	never := func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }
 	half := text("a") + text("b")
+	lied := `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n"
 	tests := []struct {
 		name string
 		turn turn
@@ -212,6 +213,7 @@ func TestSilence(t *testing.T) {
 		{"only comments", silent(": processing\n\n" + delta(`"role":"assistant","content":""`)), "error timeout: The engine at http://engine.test/v1 has said nothing for 20 minutes. Its own log may say why.\n", 20 * time.Minute},
 		{"in the middle", silent(half), "text a\ntext b\nerror timeout: The engine at http://engine.test/v1 stopped in the middle of its answer and has said nothing for 45 seconds.\n", 45 * time.Second},
 		{"after the end", silent(half + finish("stop")), "text a\ntext b\nfinish stop\n", 10 * time.Second},
+		{"after a reason that each piece has", silent(lied + lied), "text a\ntext a\nfinish stop\n", 45 * time.Second},
 		{"after the marker", silent(half + finish("stop") + done), "text a\ntext b\nfinish stop\n", 5 * time.Millisecond},
 	}
 	for _, tt := range tests {

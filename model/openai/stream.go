@@ -74,7 +74,7 @@ func (x *exchange) read() error {
 			return err
 		}
 		switch {
-		case x.answer.finish != "":
+		case x.answer.finish != "" && !x.answer.lied:
 			x.reply.Ending()
 		case x.answer.size > 0:
 			x.reply.Begun()

@@ -75,9 +75,14 @@ func line(c model.Chunk, err error) string {
 		if c.Call.Cut {
 			cut = " cut"
 		}
+		if c.Call.Mended {
+			cut += " mended"
+		}
 		return "call " + c.Call.ID + " " + c.Call.Name + " " + string(c.Call.Args) + cut
 	case c.Garbled != "":
 		return "garbled " + string(c.Garbled)
+	case c.Opaque != "":
+		return "opaque " + c.Opaque
 	}
 	s := "finish " + string(c.Finish)
 	if c.Usage != nil {

@@ -184,8 +184,19 @@ func (p *packet) count(known *model.Usage) *model.Usage {
 			u.Completion = int(t.Predicted)
 		}
 	}
-	u.Cached = min(u.Cached, u.Prompt)
+	u.Prompt, u.Completion = bounded(u.Prompt), bounded(u.Completion)
+	u.Cached = min(bounded(u.Cached), u.Prompt)
 	return &u
+}
+
+// mostTokens bounds a count of tokens: more is nonsense, and must not overflow a sum.
+const mostTokens = 1 << 30
+
+func bounded(n int) int {
+	if n < 0 || n > mostTokens {
+		return 0
+	}
+	return n
 }
 
 // fails is the error that p carries, or nil.

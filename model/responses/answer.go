@@ -120,11 +120,13 @@ func (a *answer) state(p packet) error {
 	default:
 		return nil // it begins, or goes on
 	}
-	if len(a.items) == 0 { // the server does not stream
-		for i, raw := range r.Output {
-			if err := a.finish(i, raw); err != nil {
-				return err
-			}
+	streamed := len(a.items) > 0
+	for i, raw := range r.Output {
+		if streamed && !a.missed(i, raw) {
+			continue
+		}
+		if err := a.finish(i, raw); err != nil {
+			return err
 		}
 	}
 	a.status = strings.TrimPrefix(p.Type, "response.")
@@ -135,6 +137,15 @@ func (a *answer) state(p packet) error {
 		a.usage = r.Usage.count()
 	}
 	return nil
+}
+
+// missed reports whether the i-th item of a whole response is a call that was not streamed.
+func (a *answer) missed(i int, raw json.RawMessage) bool {
+	var last item
+	_ = json.Unmarshal(raw, &last) // a field of another type is left out
+	return last.Type == "function_call" && !slices.ContainsFunc(a.items, func(o *open) bool {
+		return o.Type == last.Type && (o.index == i || o.index < 0 || o.CallID != "" && o.CallID == last.CallID)
+	})
 }
 
 func (a *answer) event(p packet) error {
@@ -370,7 +381,7 @@ func (a *answer) think(it *open, kind string, part int, thought string) error {
 // give hands out a call.
 func (a *answer) give(it *open) error {
 	name := a.names.Ours(strings.TrimSpace(it.Name))
-	text := strings.TrimSpace(cmp.Or(it.Args, it.args.String()))
+	text := strings.TrimSpace(cmp.Or(string(it.Args), it.args.String()))
 	taken, ok := a.called.Take(it.CallID, name, text)
 	if !ok {
 		a.garbled = true

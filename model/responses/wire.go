@@ -17,7 +17,7 @@ type packet struct {
 	Delta   string          `json:"delta"`
 	Text    string          `json:"text"`
 	Refusal string          `json:"refusal"`
-	Args    string          `json:"arguments"`
+	Args    written         `json:"arguments"`
 	Item    json.RawMessage `json:"item"`
 	Whole   *response       `json:"response"`
 	Error   json.RawMessage `json:"error"`
@@ -42,11 +42,26 @@ type item struct {
 	ID      string     `json:"id"`
 	CallID  string     `json:"call_id"`
 	Name    string     `json:"name"`
-	Args    string     `json:"arguments"`
+	Args    written    `json:"arguments"`
 	Phase   string     `json:"phase"`
 	Content []itemPart `json:"content"`
 	Summary []itemPart `json:"summary"`
 	Sealed  string     `json:"encrypted_content"`
+}
+
+// Written are the arguments of a call: a string that holds JSON, or, from some servers, the JSON itself.
+type written string
+
+// UnmarshalJSON takes both.
+func (a *written) UnmarshalJSON(raw []byte) error {
+	switch {
+	case len(raw) == 0 || raw[0] == 'n':
+		return nil
+	case raw[0] == '"':
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	*a = written(raw)
+	return nil
 }
 
 type itemPart struct {
