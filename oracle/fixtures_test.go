@@ -34,7 +34,7 @@ var tolerated = map[string]string{
 	"messages/open_blocks":      "an ID that is there twice cannot be answered; the library keeps it, we drop the second",
 	"messages/refusal":          "the library has a reason for the end; the loop must hear that the provider stopped the answer, as an error",
 	"messages/refusal_at_once":  "the same",
-	"messages/unknown":          "the library ends at a delta for a block that was never opened; we skip it",
+	"messages/unknown":          "the library ends at a delta for a block that was never opened; we read its text",
 	"messages/wrong_types":      "the library ends at fields of another type; we skip such an event",
 
 	"responses/broken_arguments": "the library gives the call as it was written; such a call must not run, and the model is told",

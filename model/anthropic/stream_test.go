@@ -96,9 +96,11 @@ func line(c model.Chunk, err error) string {
 // Each file of testdata holds a stream, and what it is read as. Lines of the stream may end in "\r" written out.
 func TestStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, "no streams")
+	odd, err2 := filepath.Glob("testdata/odd/*.txtar")
+	if err != nil || err2 != nil || len(files) == 0 || len(odd) < 20 {
+		t.Fatal(err, err2, len(files), len(odd))
 	}
+	files = append(files, odd...)
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(name)
@@ -107,7 +109,7 @@ func TestStreams(t *testing.T) {
 			}
 			body := strings.ReplaceAll(string(a.Files[0].Data), `\r`+"\n", "\r\n")
 			o := anthropic.Options{Native: true, Retry: once}
-			if strings.HasPrefix(filepath.Base(name), "odd_") { // read as the program does
+			if strings.HasPrefix(name, filepath.Join("testdata", "odd")) { // read as the program does
 				o.ReadArgs = engine.MendArgs
 			}
 			m := client(t, o, func(w http.ResponseWriter, _ *http.Request) {

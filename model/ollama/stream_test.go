@@ -141,8 +141,8 @@ func shred(t testing.TB, body string, n int) *ollama.Model {
 
 // Each file holds an answer as some version gives it; what it becomes stands beside it, with what is odd about it.
 func TestStreams(t *testing.T) {
-	files, err := filepath.Glob("testdata/streams/*.ndjson")
-	if err != nil || len(files) < 15 {
+	files, err := filepath.Glob("testdata/*/*.ndjson")
+	if err != nil || len(files) < 30 {
 		t.Fatal(len(files), err)
 	}
 	for _, file := range files {
@@ -179,7 +179,7 @@ func TestStreams(t *testing.T) {
 }
 
 func FuzzStream(f *testing.F) {
-	files, err := filepath.Glob("testdata/streams/*.ndjson")
+	files, err := filepath.Glob("testdata/*/*.ndjson")
 	if err != nil {
 		f.Fatal(err)
 	}

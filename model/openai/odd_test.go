@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write what streams are read as into testdata anew")
 
-// Each file of testdata/streams holds an answer that is odd in some way, and what it is read as with the reader of arguments that
+// Each file of testdata/odd holds an answer that is odd in some way, and what it is read as with the reader of arguments that
 // the program uses. Lines of the stream may end in "\r" written out.
 func TestOddStreams(t *testing.T) {
-	files, err := filepath.Glob("testdata/streams/*.txtar")
+	files, err := filepath.Glob("testdata/odd/*.txtar")
 	if err != nil || len(files) < 20 {
 		t.Fatal(len(files), err)
 	}
