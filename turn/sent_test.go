@@ -21,6 +21,7 @@ import (
 	"github.com/jackline-ai/jackline/model/modeltest/hosted"
 	"github.com/jackline-ai/jackline/model/ollama"
 	"github.com/jackline-ai/jackline/model/openai"
+	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/responses"
 	"github.com/jackline-ai/jackline/model/script"
 )
@@ -98,7 +99,9 @@ func providers(t *testing.T) (all []provider) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.native, p.model = m.Info().Native, m
+		if p.native, p.model = m.Info().Native, m; !p.native {
+			p.model, p.joins = prompted.Wrap(m, prompted.Options{}), true
+		}
 		all = append(all, p)
 	}
 	for _, native := range []bool{true, false} {

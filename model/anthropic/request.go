@@ -21,6 +21,7 @@ const (
 	noEffort                        // knows no effort
 	noMarks                         // takes no marks for its cache
 	noToolChoice                    // refuses tool_choice
+	needsTools                      // takes no calls where no tools are offered: they are put into words then
 )
 
 // A way is how one request is written: what the server was found not to take, and what is different this once.
@@ -36,10 +37,11 @@ const mark = `,"cache_control":{"type":"ephemeral"}`
 // write renders r. Model, tools, system and messages come first, in this order, and what is written for one depends on
 // nothing behind it but the marks. Thoughts says that signed reasoning is in it.
 func (m *Model) write(r model.Request, how way) (body []byte, thoughts bool) {
-	w := writer{b: make([]byte, 0, m.Size(r)+1024), m: m, native: m.info.Native, how: how, ids: map[string]bool{}}
+	w := writer{b: make([]byte, 0, m.Size(r)+1024), m: m, how: how, ids: map[string]bool{}}
 	w.raw(`{"model":`)
 	w.text(m.info.Name)
 	offered := m.info.Native && len(r.Tools) > 0
+	w.native = m.info.Native && (offered || how.quirks&needsTools == 0)
 	if offered {
 		w.tools(r.Tools)
 	}

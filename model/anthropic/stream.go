@@ -214,6 +214,7 @@ func quirkOf(p engine.Problem, sent way) quirks {
 		{noEffort, p.Says("not support*effort", "effort*not support", "output_config: extra inputs")},
 		{noMarks, p.Says("cache_control")},
 		{noToolChoice, p.Says("tool_choice")},
+		{needsTools, p.Says("must define tools", "toolconfig field must be defined")},
 	}
 	for _, c := range candidates {
 		if c.says && sent.quirks&c.quirk == 0 {

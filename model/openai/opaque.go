@@ -48,15 +48,17 @@ func (o opaque) String() string {
 }
 
 // readOpaque reads what String wrote; nothing for anything else.
-func readOpaque(s string) (o opaque) {
+func readOpaque(s string) opaque {
 	if !strings.HasPrefix(s, marker) {
 		return opaque{}
 	}
-	read := map[string]*opaque{"openai": &o}
-	if json.Unmarshal([]byte(s), &read) != nil || len(o.Details) > 0 && o.Details[0] != '[' {
+	var read struct {
+		Ours opaque `json:"openai"`
+	}
+	if json.Unmarshal([]byte(s), &read) != nil || len(read.Ours.Details) > 0 && read.Ours.Details[0] != '[' {
 		return opaque{}
 	}
-	return o
+	return read.Ours
 }
 
 // taken is what goes back with msg: what this model said, as far as it takes it.

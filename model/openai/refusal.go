@@ -16,6 +16,8 @@ func quirkOf(p engine.Problem) quirks {
 		return mustAlternate
 	case p.Says("tool call id*length of 9", "tool call ids*length 9", "tool_call_id*pattern", "tool_use.id*pattern"):
 		return nineIDs
+	case p.Says("must define tools", "toolconfig field must be defined", "tool calling without `tools="):
+		return needsTools
 	case p.Says("'user' after role 'tool'", "user after tool"):
 		return noteless
 	case p.Says("missing*reasoning_content", "reasoning_content*must be passed"):

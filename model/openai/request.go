@@ -28,6 +28,7 @@ const (
 	wantsSignature                     // wants each step's first call signed, whoever made it
 	noExtras                           // does not take back what it sent along with an answer
 	noteless                           // takes no user message behind a result, as Mistral's
+	needsTools                         // takes no calls where no tools are offered: they are put into words then
 )
 
 // write renders r. Model, tools and messages come first, in this order, and what is written for one depends on
@@ -100,7 +101,8 @@ type body struct {
 func (m *Model) begin(r model.Request, q quirks) *model.Draft[body] {
 	d := m.drafts.Begin(r, uint32(q))
 	w := &d.State
-	w.native, w.how, w.model, w.head = m.info.Native, q, m.info.Name, m.measure().Head(r)
+	w.native = m.info.Native && (len(r.Tools) > 0 || q&needsTools == 0)
+	w.how, w.model, w.head = q, m.info.Name, m.measure().Head(r)
 	w.ids = map[string]bool{}
 	w.b = make([]byte, 0, w.head+4096)
 	w.raw(`{"model":`)
