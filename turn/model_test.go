@@ -121,3 +121,27 @@ func TestCutPrompts(t *testing.T) {
 		t.Errorf("said: %+v", n)
 	}
 }
+
+// A mender is a model whose only call had to be repaired.
+type mender struct{ shifting }
+
+func (m *mender) Stream(_ context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	m.asked = append(m.asked, r)
+	return func(yield func(model.Chunk, error) bool) {
+		if len(m.asked) == 1 {
+			call := &model.Call{ID: "c1", Name: "no_such_tool", Args: json.RawMessage(`{}`), Mended: true}
+			_ = yield(model.Chunk{Call: call}, nil) && yield(model.Chunk{Finish: model.Calls}, nil)
+			return
+		}
+		_ = yield(model.Chunk{Text: "Done."}, nil) && yield(model.Chunk{Finish: model.Stop}, nil)
+	}
+}
+
+// How many calls of a step had to be repaired is on record.
+func TestMendedCallsAreCounted(t *testing.T) {
+	m := &mender{shifting{info: [2]model.Info{{Name: "one", Window: 8192, Native: true}}}}
+	mm := of[jackline.Metrics](t, newLife(t).with(m, ""), "metrics")
+	if len(mm) != 2 || mm[0].Mended != 1 || mm[1].Mended != 0 {
+		t.Errorf("metrics: %+v", mm)
+	}
+}

@@ -404,3 +404,31 @@ func TestCardsOfAStrangeServer(t *testing.T) {
 		}
 	}
 }
+
+// Where calls are not taken without tools, as at Bedrock, they are put into words when there are none, and only then.
+func TestCallsWithoutTools(t *testing.T) {
+	var sent []string
+	m := client(t, anthropic.Options{Native: true, Retry: once}, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if sent = append(sent, string(b)); len(sent) == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"Requests which include `+"`tool_use` or `tool_result`"+` blocks must define tools."}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)
+	})
+	r := request()
+	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Text: "Look.", Calls: []model.Call{{ID: "c1", Name: "grep"}}}, model.Message{Role: model.Result, CallID: "c1", Name: "grep", Text: "noon"})
+	offered := r.Tools
+	for _, r.Tools = range [][]model.Tool{nil, offered} {
+		if got := play(t, m, r); !strings.HasPrefix(got, "text \"ok\"") {
+			t.Fatal(got)
+		}
+	}
+	if len(sent) != 3 || strings.Contains(sent[1], "tool_") || !strings.Contains(sent[1], `"text":"noon"`) || !strings.Contains(sent[2], `"tool_use_id":"c1"`) {
+		t.Errorf("sent %s", strings.Join(sent, "\n"))
+	}
+}

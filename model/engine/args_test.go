@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model/engine"
 )
 
@@ -100,6 +101,27 @@ func TestMendArgs(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What is no object goes to the parameter that it must be for, once the tool's schema is known.
+func TestMendArgsForASchema(t *testing.T) {
+	schema, err := args.Parse(json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"array"}},"required":["path"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{`"notes.txt"`: `{"path":"notes.txt"}`, `[{"path":"a"}]`: `{"path":"a"}`, `42`: `{"path":"42"}`, `["a","b"]`: `{}`} {
+		canonical, _, ok := engine.MendArgs(text)
+		if !ok {
+			t.Fatalf("%s cannot be read", text)
+		}
+		written, err := args.Strict(canonical)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := args.Compact(schema.Shape(written)); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
 		}
 	}
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -40,7 +44,7 @@ func (f fixed) RoundTrip(*http.Request) (*http.Response, error) {
 
 func parser(t testing.TB, body string, n int) *openai.Model {
 	t.Helper()
-	m, err := openai.New(openai.Options{BaseURL: "http://engine.test", Model: "m", Native: true, Retry: once, Transport: fixed{body, n}})
+	m, err := openai.New(openai.Options{BaseURL: "http://engine.test", Model: "m", Native: true, Retry: once, Transport: fixed{body, n}, ReadArgs: engine.MendArgs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +63,17 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	odd, err := filepath.Glob("testdata/odd/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range odd {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(a.Files[0].Data))
+	}
 	f.Fuzz(func(t *testing.T, body string) {
 		whole := said(t, parser(t, body, len(body)+1))
 		for _, n := range []int{1, 7} {
@@ -73,6 +88,7 @@ func said(t *testing.T, m *openai.Model) string {
 	t.Helper()
 	var b strings.Builder
 	ended, calls, garbled := false, 0, false
+	answer := model.Message{Role: model.Assistant}
 	for c, err := range m.Stream(t.Context(), model.Request{}) {
 		if ended {
 			t.Fatalf("more after the end: %s", line(c, err))
@@ -80,16 +96,21 @@ func said(t *testing.T, m *openai.Model) string {
 		ended = err != nil || c.Finish != ""
 		if c.Call != nil {
 			calls++
+			answer.Calls = append(answer.Calls, *c.Call)
 			var object map[string]any
 			if c.Call.Name == "" || json.Unmarshal(c.Call.Args, &object) != nil || object == nil {
 				t.Fatalf("%+v", c.Call)
 			}
 		}
 		garbled = garbled || c.Garbled != ""
+		answer.Text, answer.Opaque = answer.Text+c.Text, answer.Opaque+c.Opaque
 		b.WriteString(line(c, err) + "\n")
 	}
 	if !ended || garbled && calls > 0 {
 		t.Fatalf("ended %v, garbled %v, %d calls", ended, garbled, calls)
+	}
+	if next := sent(t, true, model.Request{Messages: []model.Message{answer}})[0]; !json.Valid([]byte(next)) {
+		t.Fatalf("the next request is no JSON: %s", next)
 	}
 	return b.String()
 }

@@ -136,17 +136,19 @@ func (j *joined) add(raw json.RawMessage) {
 	}
 }
 
-// list is all of it, or nil.
+// list is all of it, or nil where nothing is signed: words alone would only take room.
 func (j *joined) list() json.RawMessage {
-	if len(j.blocks) == 0 {
-		return nil
-	}
+	signed := false
 	all := make([]map[string]json.RawMessage, len(j.blocks))
 	for i, b := range j.blocks {
 		for name, text := range b.texts {
 			b.fields[name] = args.AppendText(nil, text.String())
 		}
+		signed = signed || isSet(b.fields["signature"]) || isSet(b.fields["data"])
 		all[i] = b.fields
+	}
+	if !signed {
+		return nil
 	}
 	list, err := json.Marshal(all)
 	if err != nil {

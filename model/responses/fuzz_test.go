@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/responses"
 )
 
@@ -34,10 +35,11 @@ func (*shredded) Close() error { return nil }
 // can be sent back.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		f.Fatal(err)
+	odd, err2 := filepath.Glob("testdata/odd/*.txtar")
+	if err != nil || err2 != nil {
+		f.Fatal(err, err2)
 	}
-	for _, name := range files {
+	for _, name := range append(files, odd...) {
 		a, err := txtar.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -56,7 +58,7 @@ func FuzzStream(f *testing.F) {
 
 func said(t *testing.T, body string, n int) string {
 	t.Helper()
-	m := carried(t, &shredded{body, n}, responses.Options{})
+	m := carried(t, &shredded{body, n}, responses.Options{ReadArgs: engine.MendArgs})
 	var b strings.Builder
 	answer := model.Message{Role: model.Assistant}
 	ended, garbled, opaque := false, false, false
