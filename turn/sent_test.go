@@ -105,7 +105,7 @@ func providers(t *testing.T) (all []provider) {
 		all = append(all, p)
 	}
 	for _, native := range []bool{true, false} {
-		for name, rules := range map[string]modeltest.ChatRules{"openai": {}, "mistral": modeltest.Mistral(), "picky": {Empty: true, Alone: true}} {
+		for name, rules := range map[string]modeltest.ChatRules{"openai": {}, "mistral": modeltest.Mistral(), "picky": {Words: true, Empty: true, Alone: true}} {
 			s := &strict{check: rules.Check, answer: chatAnswer}
 			m, err := openai.New(openai.Options{BaseURL: "http://engine.test/v1", Model: "m", Native: native, Transport: s, Retry: once})
 			add(provider{name: name, wire: s, joins: rules.Alone}, m, err)

@@ -40,6 +40,8 @@ type Dialect struct {
 
 	NoTools bool     // tools are refused, in Ollama's words
 	Refuses []string // fields of a request that are refused
+
+	Rules ChatRules // what is held against a conversation
 }
 
 // Count is when a server counts tokens.

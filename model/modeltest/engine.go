@@ -259,6 +259,9 @@ func (e *Engine) complete(w http.ResponseWriter, r *http.Request) {
 // objection is what the dialect has against q, or status 0.
 func (e *Engine) objection(q question, body []byte) (status int, code, message string) {
 	d := e.dialect
+	if err := d.Rules.Check(body); err != nil {
+		return http.StatusBadRequest, "", err.Error()
+	}
 	if len(d.Models) > 0 && !slices.Contains(d.Models, q.Model) {
 		return http.StatusNotFound, "model_not_found", fmt.Sprintf("The model `%s` does not exist.", q.Model)
 	}

@@ -125,6 +125,10 @@ func (e *OllamaEngine) chat(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, fmt.Sprintf("model '%s' not found", q.Model))
 		return
 	}
+	if err := CheckOllama(body); err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
 	if status, message := q.objection(m); status != 0 {
 		refuse(w, status, message)
 		return

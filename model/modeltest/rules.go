@@ -12,13 +12,14 @@ import (
 type ChatRules struct {
 	IDs   *regexp.Regexp // what the ID of a call must look like; nil takes any of at most 40 bytes
 	Notes bool           // a user message may not stand right behind a result, as at Mistral's
-	Empty bool           // an assistant message may not have empty text, even beside calls
+	Words bool           // an assistant message says something or makes calls
+	Empty bool           // it may not have empty text, even beside calls
 	Alone bool           // the roles of user and assistant alternate, a user's message first
 }
 
 // Mistral are the rules of Mistral's server and of its models' templates.
 func Mistral() ChatRules {
-	return ChatRules{IDs: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Notes: true}
+	return ChatRules{IDs: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Notes: true, Words: true}
 }
 
 var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -43,9 +44,23 @@ type chatMessage struct {
 	Thoughts *string         `json:"reasoning_content"`
 }
 
-// text is the content, if it is a string, and whether it is one.
+// text is the content, which is a string or a list of parts, and whether it is either.
 func (m chatMessage) text() (s string, ok bool) {
-	return s, len(m.Content) > 0 && m.Content[0] == '"' && json.Unmarshal(m.Content, &s) == nil
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	switch {
+	case len(m.Content) == 0 || string(m.Content) == "null":
+		return "", false
+	case json.Unmarshal(m.Content, &s) == nil:
+		return s, true
+	case json.Unmarshal(m.Content, &parts) != nil:
+		return "", false
+	}
+	for _, p := range parts {
+		s += p.Text
+	}
+	return s, len(parts) > 0
 }
 
 // Check says what the server has against the body of a request: that a call is without its result, for one.
@@ -104,13 +119,12 @@ func (r ChatRules) Check(body []byte) error {
 func (r ChatRules) message(i int, m chatMessage, last string, awaited bool) error {
 	text, ok := m.text()
 	switch m.Role {
-	case "system":
+	case "system", "developer":
 		if i > 0 {
 			return fmt.Errorf("messages[%d]: the system message must be at the beginning", i)
 		}
 	case "user":
-		var parts []any
-		if !ok && (json.Unmarshal(m.Content, &parts) != nil || len(parts) == 0) {
+		if !ok {
 			return fmt.Errorf("messages[%d]: invalid type for 'content'", i)
 		}
 		if last == "tool" && r.Notes {
@@ -118,9 +132,9 @@ func (r ChatRules) message(i int, m chatMessage, last string, awaited bool) erro
 		}
 	case "assistant":
 		switch {
-		case !ok && string(m.Content) != "null":
+		case !ok && len(m.Content) > 0 && string(m.Content) != "null":
 			return fmt.Errorf("messages[%d]: invalid type for 'content'", i)
-		case strings.TrimSpace(text) == "" && len(m.Calls) == 0:
+		case strings.TrimSpace(text) == "" && len(m.Calls) == 0 && r.Words:
 			return errors.New("assistant message must have either content or tool_calls, but not none")
 		case ok && text == "" && r.Empty:
 			return errors.New("messages: text content blocks must be non-empty")
