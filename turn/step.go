@@ -117,9 +117,10 @@ func (r *run) warnCut(ctx context.Context, rep *reply, messages int) error {
 	}
 	r.warned = true
 	info := r.m.Main.Info()
+	const about = 100 // an estimate says no more
 	text := fmt.Sprintf("The engine read only %d of about %d tokens and left out the rest without a word: %s has not seen all of this chat. "+
 		"Give it a larger window (--window or model.window; with Ollama also OLLAMA_CONTEXT_LENGTH), or update the engine: Ollama from 0.12.6 on says so instead.",
-		rep.usage.Prompt, r.tokens(rep.chars, messages), info.Name)
+		rep.usage.Prompt, (r.tokens(rep.chars, messages)+about/2)/about*about, info.Name)
 	return r.append(ctx, jackline.Record{}, jackline.Nudge{Kind: nudgeWindow, Text: text})
 }
 
