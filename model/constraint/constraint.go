@@ -1,7 +1,7 @@
 // Package constraint writes down what an answer of a model may look like, so that an engine can hold the model to it: one
 // of the tools that are offered, with arguments that its schema allows, or the word that it is done.
 //
-// [Compile] makes one tree of all tools and writes it twice, as JSON Schema in the words that an engine takes (see
+// [Form.Compile] makes one tree of all tools and writes it twice, as JSON Schema in the words that an engine takes (see
 // schema.go for who takes what) and as a grammar in GBNF. [Form.Read] reads what came back.
 //
 // Schemas come from servers that others wrote. Whatever they hold, the tree is bounded in depth, in nodes and in bytes:
@@ -148,14 +148,10 @@ func marker(key string) *node {
 	return &node{kind: object, fields: []field{{name: key, value: &node{kind: literals, values: []string{"true"}}, required: true}}}
 }
 
-// Call writes a call as the model would have: its arguments in the order in which the tool's schema has them. Known is
-// whether t is the tool that is called; otherwise they stand in the order in which they are given.
+// Call writes a call as the model would have. Arguments are the JSON of an object, and stand in it as they are given.
 func (f Form) Call(name string, arguments json.RawMessage) string {
 	return `{` + args.Compact(f.Tool) + `: ` + args.Compact(name) + `, ` + args.Compact(f.Args) + `: ` + string(arguments) + `}`
 }
 
 // Final is what a model writes that is done.
 func (f Form) Final() string { return `{"` + finalKey + `": true}` }
-
-// Later is what a model writes in the place of a body that comes apart.
-func (f Form) Later() string { return `{"` + laterKey + `": true}` }

@@ -46,15 +46,13 @@ func (g *grammarWriter) number(n *node) string {
 	all := wholes(low, high)
 	const fraction = ` "." [0-9]{1,15}`
 	if from, to := max(0, low), high-1; from <= to {
-		all = append(all, group(positives(from, to))+fraction)
+		all = append(all, either(positives(from, to))+fraction)
 	}
 	if from, to := max(0, -high), -low-1; from <= to {
-		all = append(all, `"-" `+group(positives(from, to))+fraction)
+		all = append(all, `"-" `+either(positives(from, to))+fraction)
 	}
 	return either(all)
 }
-
-func group(each []string) string { return either(each) }
 
 // positives writes the whole numbers from low to high, which are not negative, without zeros in front.
 func positives(low, high int64) []string {

@@ -334,7 +334,7 @@ func edges(o *args.Object) (low, high *bound) {
 			b = &bound{value: f, open: open}
 		}
 		if f, ok := float(o, exclusive); ok {
-			up := strings.HasSuffix(key, "imum") && key == "minimum"
+			up := key == "minimum"
 			if b == nil || up && f >= b.value || !up && f <= b.value {
 				b = &bound{value: f, open: true}
 			}
