@@ -172,10 +172,9 @@ func (x *Index) Search(query []string) []Hit {
 // A Key stands for what an index was made of.
 type Key [sha256.Size]byte
 
-// KeyOf is the key of an index over documents, of which some are disabled, by name, in a generation of their source.
-func KeyOf(docs []Doc, disabled []string, generation string) Key {
+// KeyOf is the key of an index over documents, of which some are disabled, by name.
+func KeyOf(docs []Doc, disabled []string) Key {
 	h := sha256.New()
-	put(h, generation)
 	for _, d := range docs {
 		put(h, d.Name, d.Server, d.Text)
 		put(h, d.Aliases...)

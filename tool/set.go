@@ -113,7 +113,7 @@ func (s *Set) Search(query []string, off func(Tool) bool) []Match {
 		places = append(places, k)
 	}
 	all := s.docs()
-	x := s.indexes.Index(retrieve.KeyOf(all, disabled, ""), func() []retrieve.Doc {
+	x := s.indexes.Index(retrieve.KeyOf(all, disabled), func() []retrieve.Doc {
 		docs := make([]retrieve.Doc, 0, len(places))
 		for _, k := range places {
 			docs = append(docs, all[k])
