@@ -177,8 +177,6 @@ const (
 	// of what is said about it.
 	namedWords  = 2
 	sharedWords = 3
-	// promptWords bounds the words of them.
-	promptWords = 120
 )
 
 // pointed are the tools that the prompt's own words point at, the best first: it says a word that names hardly another tool, or
@@ -193,13 +191,13 @@ func (r *run) pointed() []tool.Facts {
 	covered := map[string]bool{}
 	for t := range r.gate.Tools.All() {
 		if f := t.Facts(); there(f) {
-			for _, w := range retrieve.Words(f.Name, promptWords) {
+			for _, w := range retrieve.Words(f.Name, retrieve.QueryWords) {
 				covered[w] = true
 			}
 		}
 	}
 	said = own(said)
-	words := slices.DeleteFunc(retrieve.Words(said, promptWords), func(w string) bool { return covered[w] || weak(w) })
+	words := slices.DeleteFunc(retrieve.Words(said, retrieve.QueryWords), func(w string) bool { return covered[w] || weak(w) })
 	if len(words) == 0 || explains.MatchString(said) {
 		return nil
 	}
