@@ -29,7 +29,7 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 
 	// Size is the number of characters that r takes once it is written out for
-	// the engine, tools included, each by its [Weight]. It is what a token estimate starts from. An image counts as
+	// the engine, tools included, each by its weight, as package contract has it. It is what a token estimate starts from. An image counts as
 	// the text that takes as much, which is ImageSize where the adapter knows no better.
 	Size(r Request) int
 }

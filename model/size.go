@@ -20,10 +20,7 @@ func FarBelow(prompt, chars int) bool {
 	return prompt > 0 && chars >= suspectable && prompt < chars/charsAtMost
 }
 
-// Weight is the size of a text in characters, each by what it takes: see contract.Weight.
-func Weight(s string) int { return contract.Weight(s) }
-
-// A Measure counts the characters that a request takes once it is written out, each by its [Weight], escapes not counted. The JSON around messages is
+// A Measure counts the characters that a request takes once it is written out, each by its [contract.Weight], escapes not counted. The JSON around messages is
 // left out: engines put marks of their own in its place.
 type Measure struct {
 	Native bool // calls and tools go through the engine's interface, and count

@@ -21,17 +21,6 @@ func TestSmallWords(t *testing.T) {
 	}
 }
 
-// Letters weigh what they take: of a script with thousands of letters each is about a token.
-func TestWeight(t *testing.T) {
-	for text, want := range map[string]int{
-		"": 0, "plain text": 10, "ä": 2, "äö": 3, "Привет": 9, "日本語": 11, "日本語日": 14, "한국": 7, "🙂": 7, "a日b": 6, "\xff\x80": 7, "ไทย": 11,
-	} {
-		if got := model.Weight(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
-	}
-}
-
 // What goes through the engine's interface counts only where it does; characters count, not bytes.
 func TestMeasure(t *testing.T) {
 	r := model.Request{

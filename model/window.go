@@ -2,15 +2,10 @@ package model
 
 import "github.com/jackline-ai/jackline/contract"
 
-// The windows, in tokens, that are chosen where neither engine nor owner says one.
-const (
-	// DefaultWindow holds the whole prompt with tools, some files and an answer. Twice of it doubles what the cache of an
-	// 8B model takes (about 1 GiB at this size), which on an 8 GB machine is the difference between working and swapping.
-	DefaultWindow = contract.Middle
-
-	// SmallestWindow is the least that a turn with tools fits into: prompt, one result and an answer.
-	SmallestWindow = contract.Small
-)
+// DefaultWindow is the window, in tokens, that is chosen where neither engine nor owner says one. It holds the whole prompt
+// with tools, some files and an answer. Twice of it doubles what the cache of an 8B model takes (about 1 GiB at this size),
+// which on an 8 GB machine is the difference between working and swapping.
+const DefaultWindow = contract.Middle
 
 // roomForDefault is what a model with a window of DefaultWindow takes beside its weights: the cache of an 8B model, and
 // what the engine computes with.
@@ -23,10 +18,10 @@ const roomForDefault = 3 << 29 // 1.5 GiB
 //     another with each request.
 //   - What the owner asks for counts, though never above what the model was trained for: beyond that it writes nonsense.
 //   - A window that is in use already and larger than the default is kept: another would load the model again.
-//   - Otherwise it is DefaultWindow, and SmallestWindow where memory is known to be too small for more. It is never the
+//   - Otherwise it is DefaultWindow, and [contract.Small] where memory is known to be too small for more. It is never the
 //     trained window: most small models are trained for 32k to 256k tokens, whose cache is larger than their weights.
 //
-// It is never below 1, and below SmallestWindow only if the model or the owner says so.
+// It is never below 1, and below [contract.Small] only if the model or the owner says so.
 func Window(c Card, asked int, memory int64) int {
 	const takesAny = "ollama"
 	if c.Engine != takesAny && c.Usable > 0 {
@@ -39,8 +34,8 @@ func Window(c Card, asked int, memory int64) int {
 	switch {
 	case asked > 0:
 		w = asked
-	case c.Usable <= SmallestWindow && memory > 0 && c.Bytes > 0 && memory-c.Bytes < roomForDefault:
-		w = SmallestWindow
+	case c.Usable <= contract.Small && memory > 0 && c.Bytes > 0 && memory-c.Bytes < roomForDefault:
+		w = contract.Small
 	}
 	if c.Trained > 0 {
 		w = min(w, c.Trained)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/tool"
 )
@@ -58,10 +59,10 @@ func Account(o Outline) ([]Line, error) {
 	told := whole - size(model.Request{System: system})
 	names := told - size(model.Request{System: system, Tools: r.offered, Known: r.offered}) + size(model.Request{System: system})
 	if info.Native { // they stand with the workspace
-		names = model.Weight(r.byName())
+		names = contract.Weight(r.byName())
 		workspace -= names
 	}
-	pointed := model.Weight(r.pointer())
+	pointed := contract.Weight(r.pointer())
 	tools, fixed := c.Tools, c.Fixed
 	if info.Native {
 		tools, fixed = c.ForTools(true), c.NativeBytes

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -55,7 +56,7 @@ func counted(i model.Info, mode string) string { return cmp.Or(i.Weights, i.Name
 
 // estimated is what a request takes before anybody has counted: characters by their weight, and messages.
 func estimated(chars, messages int) float64 {
-	return float64(chars)/charsPerToken + float64(messages*tokensPerMsg)
+	return float64(chars)/contract.CharsPerToken + float64(messages*tokensPerMsg)
 }
 
 // tokens estimates a request, corrected by what the engine has counted before.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/contract"
 )
 
 // A drawer is a memory that counts how often it is written.
@@ -120,7 +120,7 @@ func TestFirstEstimates(t *testing.T) {
 		{"for i := range items {\n\tif items[i].Name == name {\n\t\treturn i, nil\n\t}\n}\n", 23, 23},
 		{`{"name": "file_read", "args": {"path": "src/main.go", "from": 10, "to": 120}}`, 30, 30},
 	} {
-		got := estimated(model.Weight(c.text), 0)
+		got := estimated(contract.Weight(c.text), 0)
 		if got < 0.7*float64(c.older) || got > 2.5*float64(c.newer) {
 			t.Errorf("%.0f for %d to %d: %s", got, c.newer, c.older, c.text)
 		}

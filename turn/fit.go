@@ -13,8 +13,8 @@ import (
 
 // The figures of the token budget.
 const (
-	charsPerToken = contract.CharsPerToken
-	tokensPerMsg  = 6
+	// tokensPerMsg is what a template puts around a message.
+	tokensPerMsg = 6
 	// lowWater is the share of the budget down to which a compaction shrinks: compacting a little at every step would
 	// cost the engine's prefix cache each time.
 	lowWater = 0.6
@@ -321,7 +321,7 @@ func (r *run) summary(ctx context.Context, old []jackline.Item) (string, error) 
 		}
 	}
 	c := contract.Of(r.m.Raw.Info().Window)
-	room := int(float64(c.Budget()) * charsPerToken * 3 / 4)
+	room := int(float64(c.Budget()) * contract.CharsPerToken * 3 / 4)
 	text := []rune(b.String())
 	if len(text) > room {
 		text = text[len(text)-room:] // what is older is in the earlier summary, or is lost

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -40,17 +41,17 @@ func (m *Model) Info() model.Info { return m.info }
 func (m *Model) Size(r model.Request) int {
 	n := 0
 	for _, block := range r.System {
-		n += model.Weight(block)
+		n += contract.Weight(block)
 	}
 	for _, msg := range r.Messages {
-		n += model.Weight(msg.Text) + model.Weight(msg.Name) + len(msg.Images)*model.ImageSize
+		n += contract.Weight(msg.Text) + contract.Weight(msg.Name) + len(msg.Images)*model.ImageSize
 		for _, c := range msg.Calls {
-			n += model.Weight(c.Name) + model.Weight(string(c.Args))
+			n += contract.Weight(c.Name) + contract.Weight(c.Args)
 		}
 	}
 	for _, t := range r.Tools {
-		n += model.Weight(t.Name) + model.Weight(t.Summary) + model.Weight(t.Use)
-		n += model.Weight(string(t.Schema))
+		n += contract.Weight(t.Name) + contract.Weight(t.Summary) + contract.Weight(t.Use)
+		n += contract.Weight(t.Schema)
 	}
 	return n
 }
