@@ -166,12 +166,13 @@ func brief(name string) string {
 // known lists the names of the parameters, those first that look like what was written.
 func known(s *Schema, written string) string {
 	names := s.Names()
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "no arguments"
-	case Meant(written, names) != "":
-		return Meant(written, names)
-	case len(names) > mostNames:
+	}
+	if meant := Meant(written, names); meant != "" {
+		return meant
+	}
+	if len(names) > mostNames {
 		return strings.Join(Near(written, names, mostNames), ", ") + ", …"
 	}
 	return strings.Join(names, ", ")

@@ -72,6 +72,22 @@ const (
 	contextMost       = 6000
 	filesShare        = 0.3 // no compaction touches them while their turn runs
 	summaryMost       = 1600
+
+	// One result: a quarter, so that two can be compared. More than some pages a small model does not take in at once, and asks for
+	// page by page; a huge window reads most source files whole.
+	resultShare = 0.25
+	resultLeast = 800 // some lines, even where the window is too small
+	resultMost  = 6000
+	resultHuge  = 20_000
+
+	// All results: below Middle less, for there the fixed part takes more of the window.
+	resultsShare      = 0.5
+	resultsShareSmall = 0.4
+
+	// The answer, in tokens: a quarter, which is a page even in the smallest window, and no more than a long answer takes.
+	reservePart  = 4 // of so many
+	reserveLeast = 256
+	reserveMost  = 2048
 )
 
 // Of is the contract for a window of so many tokens. Below [Small] it is that of Small: see [TooSmall].
@@ -88,16 +104,16 @@ func Of(window int) Contract {
 	c.Summary = summaryMost
 	c.Context = min(int(chars*contextShare), contextMost)
 	c.Files = int(chars * filesShare)
-	c.Result = min(max(int(chars/4), 800), 6000)
+	c.Result = min(max(int(chars*resultShare), resultLeast), resultMost)
 	if window >= Huge {
-		c.Result = 20_000
+		c.Result = resultHuge
 	}
-	share := 0.5
+	share := resultsShare
 	if window < Middle {
-		share = 0.4
+		share = resultsShareSmall
 	}
 	c.Results = int(chars * share)
-	c.Reserve = min(max(window/4, 256), 2048)
+	c.Reserve = min(max(window/reservePart, reserveLeast), reserveMost)
 	return c
 }
 
