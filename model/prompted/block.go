@@ -30,10 +30,6 @@ func (o Options) manual() taught.Manual {
 	return taught.Manual{Teaching: teaching, Brief: teachingBrief, Short: o.Brief, Room: o.Room, Names: o.Names}
 }
 
-// Describe writes what a model is told about tools: how to call one, what each does, and which
-// others there are.
-func (o Options) Describe(tools, known []model.Tool) string { return o.manual().Describe(tools, known) }
-
 // said writes one message.
 func said(m model.Message, _ []model.Tool) []model.Message {
 	text := m.Text

@@ -20,10 +20,6 @@ import (
 type Options struct {
 	dialect.Options
 
-	// Aliases are names under which models ask for tools, besides those that tools have
-	// themselves, each with the name of the tool that it stands for.
-	Aliases map[string]string
-
 	// Brief describes tools in few words, for a window of 4k tokens.
 	Brief bool
 
@@ -134,7 +130,7 @@ func (w *wrap) guard(r model.Request) *dialect.Guard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.catalog == nil || len(w.known) != len(known) || &w.known[0] != &known[0] {
-		w.known, w.catalog = known, dialect.NewCatalogWith(known, o.Aliases)
+		w.known, w.catalog = known, dialect.NewCatalog(known)
 	}
 	return dialect.NewGuard(w.catalog, o.Options)
 }

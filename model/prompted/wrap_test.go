@@ -134,7 +134,7 @@ func TestPrompt(t *testing.T) {
 			r := request
 			r.Tools = test.tools
 			golden(t, test.name, shown(wrapped(nil, test.o).writer.Write(r)))
-			n := utf8.RuneCountInString(test.o.Describe(r.Tools, r.Known))
+			n := utf8.RuneCountInString(test.o.manual().Describe(r.Tools, r.Known))
 			t.Logf("%d characters for %d tools", n, len(r.Tools))
 			if n > test.room {
 				t.Errorf("the tools take %d characters, more than %d", n, test.room)
@@ -158,7 +158,7 @@ func TestDescribeKeepsToItsRoom(t *testing.T) {
 		if o.Room > 0 {
 			room = o.Room
 		}
-		text := o.Describe(tools, known)
+		text := o.manual().Describe(tools, known)
 		if n := utf8.RuneCountInString(text); n > room {
 			t.Errorf("%+v: %d characters, more than %d", o, n, room)
 		}
@@ -285,8 +285,10 @@ func TestStream(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, size := range []int{1, 3, 1000} {
-			m := Wrap(fake{chunks: says(test.text, size, stop)}, Options{Aliases: map[string]string{"read_file": "file_read"}})
-			got := heard(t, m, model.Request{Tools: nine()})
+			m := Wrap(fake{chunks: says(test.text, size, stop)}, Options{})
+			tools := nine()
+			tools[0].Aliases = []string{"read_file"}
+			got := heard(t, m, model.Request{Tools: tools})
 			if got != test.want {
 				t.Errorf("%s in pieces of %d:\n got %s\nwant %s", test.name, size, got, test.want)
 			}
