@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -58,7 +59,7 @@ func (in *Within) RoundTrip(req *http.Request) (*http.Response, error) {
 		<-w.headed // the handler has ended by itself
 	}
 	return &http.Response{
-		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.sent, Body: &answer{from, cancel}, ContentLength: -1, Request: req,
 	}, nil
 }

@@ -66,8 +66,8 @@ func TestWithin(t *testing.T) {
 	}
 	text, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if err != nil || string(text) != "HELLO" || resp.StatusCode != http.StatusAccepted || resp.Header.Get("X-Host") != "inside" || resp.Header.Get("X-Late") != "" {
-		t.Errorf("%q %d %v %v", text, resp.StatusCode, resp.Header, err)
+	if err != nil || string(text) != "HELLO" || resp.StatusCode != http.StatusAccepted || resp.Status != "202 Accepted" || resp.Header.Get("X-Host") != "inside" || resp.Header.Get("X-Late") != "" {
+		t.Errorf("%q %s %v %v", text, resp.Status, resp.Header, err)
 	}
 
 	if resp, err = get(t.Context(), http.MethodGet, "/nothing", ""); err != nil {
