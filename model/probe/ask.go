@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/contract"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -120,8 +121,7 @@ func collect(ctx context.Context, m model.Model, r model.Request) (answer, error
 
 // spend counts what a request took, by the engine's count or else by ours.
 func (a *asker) spend(r model.Request, got answer) {
-	const characters = 4 // of a token, about
-	n := a.way.Model.Size(r)/characters + len(got.text)/characters
+	n := int(float64(a.way.Model.Size(r)+contract.Weight(got.text)) / contract.CharsPerToken)
 	if got.usage != nil {
 		n = got.usage.Prompt + got.usage.Completion
 	}
