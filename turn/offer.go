@@ -171,7 +171,7 @@ func (r *run) names() []string {
 const (
 	// pointingChars is how much of a prompt counts: further down it is most likely pasted text.
 	pointingChars = 2000
-	// nearBest is the share of the best tool's score that another one must have.
+	// nearBest is the share of the best tool's score that another one must have: with less it shares but ordinary words.
 	nearBest = 0.4
 	// namedWords is how many words of a tool's name a prompt must have where each of them names many, and sharedWords how many
 	// of what is said about it.

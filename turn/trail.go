@@ -27,7 +27,7 @@ type block struct {
 	size int // bytes
 }
 
-// mostTrails bounds the sessions that are followed.
+// mostTrails bounds the sessions that are followed: more than are in use at once. One that is forgotten costs a line of the log.
 const mostTrails = 64
 
 // follow compares a request with the last one of its session. It gives the name of the first block that is not as it was, "" if there

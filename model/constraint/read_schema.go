@@ -18,7 +18,7 @@ const (
 	maxValues  = 100       // of an enumeration; a longer one is left to the tool's own check
 	maxLiteral = 4 << 10   // bytes of all values of one enumeration
 	maxRepeat  = 1000      // of a character or an element: llama.cpp refuses more than 2000 and is slow long before
-	maxRefs    = 16        // references that lead to one schema
+	maxRefs    = 16        // references that lead to one schema, and parts of one: more go in a circle
 	maxNumber  = 1e15      // whole numbers beyond lose digits in a float
 )
 

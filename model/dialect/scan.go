@@ -38,8 +38,8 @@ type scanner struct {
 
 	asked    string // the name that was looked up last
 	found    *entry
-	tellName func(key, text string)     // named and argumentsAt, made once
-	tellArgs func(key string, i, j int) //
+	tellName func(key, text string)     // named, made once
+	tellArgs func(key string, i, j int) // argumentsAt, made once
 	around   args.Region                // the last region, without a fence
 	within   []string                   // and its closers
 	finders  map[string]*finder

@@ -9,7 +9,7 @@ import (
 	"github.com/jackline-ai/jackline/tool"
 )
 
-// Most is how many tools are made at most.
+// Most is how many tools are made at most: more than a dozen servers bring.
 const Most = 1000
 
 // Fill gives exactly n tools: of own those that are pinned from the smallest window on first, then made-up ones. n is at most [Most].
