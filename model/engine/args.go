@@ -57,11 +57,12 @@ const wrapped = "args"
 // mostTexts is how often arguments may be put into a string.
 const mostTexts = 3
 
-// MendArgs reads the arguments of a call as a model wrote them, and mends what can be mended without guessing, as package args
-// does: other quotation marks, Python's words, brackets that are missing; and text behind the object, or a string that holds
-// them; and empty arguments in front of others. Null is no arguments. Cut says that a string had to be closed, or that the text ends where a value should go on. What is
-// no object in the end becomes one with a name from which [args.Schema.Shape] takes it. Two objects are not the arguments of
-// one call, and are beyond mending.
+// MendArgs reads the arguments of a call as a model wrote them, and mends what can be mended without guessing: what package args
+// mends (other quotation marks, Python's words, brackets that are missing), a string that holds the arguments, text behind the
+// object, and empty arguments in front of others. Null is no arguments. What is no object in the end becomes one with a name
+// from which [args.Schema.Shape] takes it. Two objects are not the arguments of one call, and are beyond mending.
+//
+// Cut says that a string had to be closed, or that the text ends where a value should go on.
 func MendArgs(text string) (canonical json.RawMessage, cut, ok bool) {
 	text = unbegun(text)
 	var value any
