@@ -199,7 +199,7 @@ func TestNamed(t *testing.T) {
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"object","properties":{"a":{"type":"string"}}}`, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#/allOf/0"}]}`, `{"type":"object","properties":{"n":{"type":"number","minimum":0.2,"maximum":0.3}}}`,
-		`{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":true,"minimum":-5}}}`, `{"properties":{"a":{"items":{"items":{}}}}}`, `[`, `{"type":"object","required":["x"]}`,
+		`{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":true,"minimum":-5}}}`, `{"properties":{"a":{"items":{"items":{}}}}}`, `[`, `{"type":"object","required":["x"]}`, "{\"properties\":{\"\x84\":{}}}",
 	} {
 		f.Add(s)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline/args"
 )
@@ -27,7 +28,7 @@ func readSchema(raw json.RawMessage, b budget) *node {
 	if len(raw) == 0 {
 		return &node{kind: object}
 	}
-	if len(raw) > maxSchema {
+	if len(raw) > maxSchema || !utf8.Valid(raw) { // no engine writes a name that is no text
 		return anything(anyDepth)
 	}
 	v, err := args.Strict(raw)
