@@ -40,7 +40,7 @@ func main() {
 	// times what a run takes that does not run astray: what a small model does with more is to repeat itself.
 	flag.IntVar(&b.Window, "window", 4096, "the model's window in tokens")
 	flag.IntVar(&b.Steps, "steps", 4, "steps of a task")
-	flag.DurationVar(&b.Time, "limit", 45*time.Second, "time of a task")
+	flag.DurationVar(&b.Time, "limit", 30*time.Second, "time of a task")
 	modes := flag.String("modes", "text native", "the ways of calling")
 	times := flag.Int("times", 3, "runs of each task in each way")
 	only := flag.String("tasks", "*", "which tasks, as a glob")
