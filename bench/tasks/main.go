@@ -41,6 +41,7 @@ func main() {
 	flag.IntVar(&b.Window, "window", 4096, "the model's window in tokens")
 	flag.IntVar(&b.Steps, "steps", 4, "steps of a task")
 	flag.DurationVar(&b.Time, "limit", 30*time.Second, "time of a task")
+	flag.BoolVar(&b.Shown, "shown", true, "let a scripted model call in the chat before")
 	modes := flag.String("modes", "text native", "the ways of calling")
 	times := flag.Int("times", 3, "runs of each task in each way")
 	only := flag.String("tasks", "*", "which tasks, as a glob")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,10 +34,10 @@ func page(s setup, day time.Time, tasks []task, times int, all []result) string 
 	var b strings.Builder
 	fmt.Fprintf(&b, `Measured on %s: %s with %s in %s, through the adapter %q, on %s. Window %d tokens, at most %d steps and %v for a
 task. %d tasks, %d times each in each way, each in a workspace of its own, in the mode allow-all, with the tools that are
-there without network, except %s. Nothing is looked up ahead, nothing is repeated.
+there without network, except %s. Nothing is looked up ahead, nothing is repeated. %s
 
 `, day.Format("2 January 2006"), s.Program, s.Weights, s.Engine, s.API, s.Machine, s.Window, s.Steps, s.Time, len(tasks), times,
-		strings.ReplaceAll(withheld, ",", " and "))
+		strings.ReplaceAll(withheld, ",", " and "), before(s.Shown))
 	modes := ways(all)
 	b.WriteString("| way | runs | calls begun | readable | valid | runs with a call that fits | tasks done | broke off | tokens read, written a run | seconds a run, median |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, mode := range modes {
@@ -78,6 +79,18 @@ there without network, except %s. Nothing is looked up ahead, nothing is repeate
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// before says what stands in the chat when the task is asked.
+func before(shown bool) string {
+	if !shown {
+		return "The chat is new."
+	}
+	var all []string
+	for _, t := range readShown(shownText).turns {
+		all = append(all, strconv.Quote(t.prompt))
+	}
+	return "In the chat a scripted\nmodel has done other things before, with a call each: " + strings.Join(all, ", ") + "."
 }
 
 // ways are the ways of calling that were measured, in their order.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type setup struct {
 	Window  int           `json:"window"`
 	Steps   int           `json:"steps"`
 	Time    time.Duration `json:"time"`
+	Shown   bool          `json:"shown"` // a scripted model has called before in the chat
 }
 
 // A result is one run of one task.
@@ -50,6 +52,8 @@ type bench struct {
 const (
 	// grace is how long a run may take beyond the time that it was given before it is ended from outside.
 	grace = 30 * time.Second
+	// wrongUse is the program's exit code for what it does not take: the same for every task.
+	wrongUse = 2
 	// withheld are the tools that no run has: what a model of this size writes into a command line is not for the machine of
 	// whoever measures, and nobody is there to be asked.
 	withheld = "shell,ask_user"
@@ -98,7 +102,11 @@ func (b *bench) output(ctx context.Context, arguments ...string) ([]byte, error)
 	var out, problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, b.program, arguments...) //nolint:gosec // the program that is measured
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.environment(), &out, &problem
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == wrongUse {
+		return nil, fmt.Errorf("%w: %s", errUse, lastLine(problem.String()))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w: %s", b.program, strings.Join(arguments, " "), err, lastLine(problem.String()))
 	}
 	return out.Bytes(), nil
@@ -109,13 +117,20 @@ func (b *bench) output(ctx context.Context, arguments ...string) ([]byte, error)
 func (b *bench) run(ctx context.Context, t task, mode string, n int) (result, error) {
 	r := result{Setup: b.setup, Mode: mode, Task: t.name, Run: n}
 	folder := filepath.Join(b.dir, "workspace")
+	arguments := []string{
+		"run", "-C", folder, "--tool-mode", mode, "--mode", "allow-all", "--offline", "--no-input",
+		"--window", strconv.Itoa(b.Window), "--max-steps", strconv.Itoa(b.Steps), "--max-time", b.Time.String(),
+	}
+	if b.Shown {
+		if err := b.show(ctx, folder, arguments); err != nil {
+			return r, err
+		}
+		arguments = append(arguments, "--continue")
+	}
 	if err := t.lay(folder); err != nil {
 		return r, err
 	}
-	arguments := []string{
-		"run", "-C", folder, "--model", b.model, "--tool-mode", mode, "--mode", "allow-all", "--offline", "--no-input", "--output", "jsonl",
-		"--window", strconv.Itoa(b.Window), "--max-steps", strconv.Itoa(b.Steps), "--max-time", b.Time.String(),
-	}
+	arguments = append(arguments, "--model", b.model, "--output", "jsonl")
 	if b.address != "" {
 		arguments = append(arguments, "--base-url", b.address, "--api", b.API)
 	}
@@ -132,7 +147,7 @@ func (b *bench) run(ctx context.Context, t task, mode string, n int) (result, er
 	if err != nil && !errors.As(err, &exit) {
 		return r, err
 	}
-	if exit != nil && exit.ExitCode() == 2 { //nolint:mnd // wrong use: the same for every task
+	if exit != nil && exit.ExitCode() == wrongUse {
 		return r, fmt.Errorf("%w: %s", errUse, lastLine(problem.String()))
 	}
 	events := filepath.Join(b.dir, "events", fmt.Sprintf("%s-%s-%d.jsonl", mode, t.name, n))
@@ -148,6 +163,28 @@ func (b *bench) run(ctx context.Context, t task, mode string, n int) (result, er
 		r.Failed = err.Error() + "; " + lastLine(problem.String())
 	}
 	return r, nil
+}
+
+// show begins a chat in the workspace, in which a scripted model calls as the real one is to call.
+func (b *bench) show(ctx context.Context, folder string, arguments []string) error {
+	s := readShown(shownText)
+	if err := s.lay(folder); err != nil {
+		return err
+	}
+	script := filepath.Join(b.dir, "shown.script")
+	for i, t := range s.turns {
+		if err := os.WriteFile(script, []byte(t.script), 0o600); err != nil {
+			return err
+		}
+		these := append(slices.Clone(arguments), "--model", "script:"+script, t.prompt)
+		if i > 0 {
+			these = append(these, "--continue")
+		}
+		if _, err := b.output(ctx, these...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errUse says that the program does not take what it was told, as a way of calling that it does not have.

@@ -19,6 +19,9 @@ import (
 //go:embed tasks
 var tasksFS embed.FS
 
+//go:embed shown/shown.txtar
+var shownText []byte
+
 // A task is one file of the folder tasks, in txtar's form. Its comment says what it is about, and its parts are:
 //
 //	prompt       what the model is asked
@@ -44,6 +47,29 @@ type task struct {
 type check struct {
 	kind, path string
 	matches    *regexp.Regexp
+}
+
+// A shown is what a scripted model does in a chat before it is the real model's: files of a workspace, and turns.
+type shown struct {
+	task  // only its files
+	turns []turn
+}
+
+type turn struct{ prompt, script string }
+
+func readShown(text []byte) (s shown) {
+	s.files = map[string]string{}
+	for _, f := range txtar.Parse(text).Files {
+		switch where, ok := strings.CutPrefix(f.Name, "files/"); {
+		case ok:
+			s.files[where] = string(f.Data)
+		case f.Name == "prompt":
+			s.turns = append(s.turns, turn{prompt: strings.TrimSpace(string(f.Data))})
+		case len(s.turns) > 0:
+			s.turns[len(s.turns)-1].script = string(f.Data)
+		}
+	}
+	return s
 }
 
 // readTasks reads all tasks, in the order of their names.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,7 @@ func write(t *testing.T, name, text string) string {
 func TestProgram(t *testing.T) {
 	b := testBench(t)
 	t.Run("tasks", func(t *testing.T) { testTasks(t, b) })
+	t.Run("shown", func(t *testing.T) { testShown(t, b) })
 	t.Run("counts", func(t *testing.T) { testCounts(t, b) })
 	t.Run("goes on", func(t *testing.T) { testGoesOn(t, b) })
 }
@@ -77,6 +79,24 @@ func testTasks(t *testing.T, b *bench) {
 	}
 }
 
+// The real model goes on in a chat where all has been called that is to be shown; nothing of it counts, and none of its files is left.
+func testShown(t *testing.T, b *bench) {
+	t.Helper()
+	b.Shown = true
+	defer func() { b.Shown = false }()
+	task, err := readTask("t", []byte("x\n-- prompt --\nlist\n-- tools --\nlist_dir\n-- want --\nanswer sea\ngone sea.txt\n-- files/a.txt --\na\n-- script --\n=== 1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "=== 1\n--- expect the tide is out\n--- expect calculator\n--- expect gull.txt and tern.txt.\nThe sea.\n"
+	for _, mode := range []string{"text", "native"} {
+		b.model = "script:" + write(t, filepath.Join(b.dir, "t.script"), script)
+		if r, err := b.run(t.Context(), task, mode, 1); err != nil || !r.Done || r.Tried != 0 || r.tally.Steps != 1 {
+			t.Errorf("%s: %+v, %v", mode, r, err)
+		}
+	}
+}
+
 // What a model gets wrong is counted where it went wrong.
 func testCounts(t *testing.T, b *bench) {
 	t.Helper()
@@ -107,8 +127,10 @@ func testCounts(t *testing.T, b *bench) {
 		}
 	}
 	b.model = "script:" + filepath.Join(b.dir, "nosuch")
-	if r, err := b.run(t.Context(), task, "sideways", 1); err == nil {
-		t.Errorf("a way that there is not: %+v", r)
+	for _, b.Shown = range []bool{true, false} {
+		if r, err := b.run(t.Context(), task, "sideways", 1); !errors.Is(err, errUse) {
+			t.Errorf("a way that there is not: %+v, %v", r, err)
+		}
 	}
 }
 
