@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
@@ -107,6 +108,7 @@ func (l *listener) take(ev jackline.Event) error {
 			return err
 		}
 		n.Tried += one(c.Kind == "retry")
+		n.Read += one(c.Kind == "retry" && strings.HasPrefix(c.Text, noSuch))
 	case "metrics":
 		var c jackline.Metrics
 		if err := json.Unmarshal(ev.Data, &c); err != nil {
@@ -140,6 +142,9 @@ func (l *listener) end(data json.RawMessage) error {
 	}
 	return nil
 }
+
+// noSuch begins the reminder after a call in text to a tool that there is not: it could be read.
+const noSuch = "That tool does not exist."
 
 // unread is the reason of a turn that ended because the model's call could not be read a second time.
 const unread = "A tool call could not be read."

@@ -114,6 +114,7 @@ func testCounts(t *testing.T, b *bench) {
 		{"no such file", "native", "=== 1\n--- call file_read {\"path\": \"b.txt\"}\n=== 2\nno", 1, 1, 1, 1, 0, false, true},
 		{"another tool", "text", "=== 1\n--- call list_dir {}\n=== 2\nno", 1, 1, 1, 0, 1, false, true},
 		{"unreadable", "text", "=== 1\n```tool\nread it\n```\n=== 2\n--- call file_read {\"path\": \"a.txt\"}\n=== 3\na", 2, 1, 1, 1, 1, true, true},
+		{"no such tool in text", "text", "=== 1\n--- call fly {}\n=== 2\nno", 1, 1, 0, 0, 0, false, true},
 		{"unreadable for good", "native", "=== *\n--- garbled file_read [[[", 2, 0, 0, 0, 0, false, true},
 		{"too many steps", "native", "=== *\n--- call file_read {\"path\": \"a.txt\"}", 3, 3, 3, 3, 3, true, false},
 	} {
