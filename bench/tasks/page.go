@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The marks between which the page is written by this program.
@@ -32,12 +33,10 @@ func put(name, section string) error {
 // page writes how it was measured, and the tables.
 func page(s setup, day time.Time, tasks []task, times int, all []result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `Measured on %s: %s with %s in %s, through the adapter %q, on %s. Window %d tokens, at most %d steps and %v for a
-task. %d tasks, %d times each in each way, each in a workspace of its own, in the mode allow-all, with the tools that are
-there without network, except %s. Nothing is looked up ahead, nothing is repeated. %s
-
-`, day.Format("2 January 2006"), s.Program, s.Weights, s.Engine, s.API, s.Machine, s.Window, s.Steps, s.Time, len(tasks), times,
-		strings.ReplaceAll(withheld, ",", " and "), before(s.Shown))
+	b.WriteString(wrap(fmt.Sprintf("Measured on %s: %s with %s in %s, through the adapter %q, on %s. Window %d tokens, at most %d steps and %v for a task. "+
+		"%d tasks, %s in each way, each in a workspace of its own, in the mode allow-all, with the tools that are there without network, except %s. "+
+		"Nothing is looked up ahead, nothing is repeated. %s", day.Format("2 January 2006"), s.Program, s.Weights, s.Engine, s.API, s.Machine, s.Window,
+		s.Steps, s.Time, len(tasks), often(times), strings.ReplaceAll(withheld, ",", " and "), before(s.Shown))) + "\n\n")
 	modes := ways(all)
 	b.WriteString("| way | runs | calls begun | readable | valid | runs with a call that fits | tasks done | broke off | tokens read, written a run | seconds a run, median |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, mode := range modes {
@@ -81,6 +80,37 @@ there without network, except %s. Nothing is looked up ahead, nothing is repeate
 	return b.String()
 }
 
+// often says how many times.
+func often(times int) string {
+	if times == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times each", times)
+}
+
+// width is that of the lines of the documents.
+const width = 118
+
+// wrap breaks text into lines.
+func wrap(text string) string {
+	var b strings.Builder
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		switch n := utf8.RuneCountInString(word); {
+		case at == 0:
+			at = n
+		case at+1+n > width:
+			b.WriteByte('\n')
+			at = n
+		default:
+			b.WriteByte(' ')
+			at += 1 + n
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
 // before says what stands in the chat when the task is asked.
 func before(shown bool) string {
 	if !shown {
@@ -90,7 +120,7 @@ func before(shown bool) string {
 	for _, t := range readShown(shownText).turns {
 		all = append(all, strconv.Quote(t.prompt))
 	}
-	return "In the chat a scripted\nmodel has done other things before, with a call each: " + strings.Join(all, ", ") + "."
+	return "In the chat a scripted model has done other things before, with a call each: " + strings.Join(all, ", ") + "."
 }
 
 // ways are the ways of calling that were measured, in their order.
