@@ -108,7 +108,7 @@ func (l *listener) take(ev jackline.Event) error {
 			return err
 		}
 		n.Tried += one(c.Kind == "retry")
-		n.Read += one(c.Kind == "retry" && strings.HasPrefix(c.Text, noSuch))
+		n.Read += one(c.Kind == "retry" && (strings.HasPrefix(c.Text, noSuch) || strings.HasPrefix(c.Text, noneSuch)))
 	case "metrics":
 		var c jackline.Metrics
 		if err := json.Unmarshal(ev.Data, &c); err != nil {
@@ -143,8 +143,11 @@ func (l *listener) end(data json.RawMessage) error {
 	return nil
 }
 
-// noSuch begins the reminder after a call in text to a tool that there is not: it could be read.
-const noSuch = "That tool does not exist."
+// Either begins the reminder after a call in text to a tool that there is not: it could be read.
+const (
+	noSuch   = "There is no tool "
+	noneSuch = "That tool does not exist."
+)
 
 // unread is the reason of a turn that ended because the model's call could not be read a second time.
 const unread = "A tool call could not be read."

@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&b.Steps, "steps", 4, "steps of a task")
 	flag.DurationVar(&b.Time, "limit", 30*time.Second, "time of a task")
 	flag.BoolVar(&b.Shown, "shown", true, "let a scripted model call in the chat before")
-	modes := flag.String("modes", "text native", "the ways of calling")
+	modes := flag.String("modes", "text native envelope", "the ways of calling")
 	times := flag.Int("times", 3, "runs of each task in each way")
 	only := flag.String("tasks", "*", "which tasks, as a glob")
 	out := flag.String("out", filepath.Join("docs", "models.md"), "the page that the table goes into; - for standard output")

@@ -62,7 +62,7 @@ func testTasks(t *testing.T, b *bench) {
 				t.Errorf("%s: no run has a tool %s", task.name, name)
 			}
 		}
-		for _, mode := range []string{"text", "native"} {
+		for _, mode := range []string{"text", "native", "envelope"} {
 			b.model = "script:" + write(t, filepath.Join(b.dir, task.name+".script"), task.script)
 			r, err := b.run(t.Context(), task, mode, 1)
 			if err != nil {
@@ -89,7 +89,7 @@ func testShown(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	script := "=== 1\n--- expect the tide is out\n--- expect calculator\n--- expect gull.txt and tern.txt.\nThe sea.\n"
-	for _, mode := range []string{"text", "native"} {
+	for _, mode := range []string{"text", "native", "envelope"} {
 		b.model = "script:" + write(t, filepath.Join(b.dir, "t.script"), script)
 		if r, err := b.run(t.Context(), task, mode, 1); err != nil || !r.Done || r.Tried != 0 || r.tally.Steps != 1 {
 			t.Errorf("%s: %+v, %v", mode, r, err)

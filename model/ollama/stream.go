@@ -175,6 +175,7 @@ type answer struct {
 	called  engine.Calls
 	garbled bool // a call that could not be read
 	offered bool // the engine was told of tools
+	empty   bool // nothing but blanks so far
 	done    bool
 	finish  model.Finish
 	usage   *model.Usage
@@ -183,7 +184,7 @@ type answer struct {
 }
 
 func (m *Model) newAnswer(yield func(model.Chunk) bool, r model.Request) *answer {
-	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, offered: m.info.Native && len(r.Tools) > 0}
+	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, offered: m.info.Native && len(r.Tools) > 0, empty: true}
 }
 
 // swallowed is how many tokens of an answer that holds nothing were a call. Ollama keeps back what comes behind the mark of a call,
@@ -273,6 +274,7 @@ func (a *answer) say(msg *message) error {
 	if a.size > engine.MaxText {
 		return fmt.Errorf("%w: an answer of over %d bytes", engine.ErrTooMuch, engine.MaxText)
 	}
+	a.empty = a.empty && len(msg.Calls) == 0 && strings.TrimSpace(msg.Thinking+msg.Content) == ""
 	if msg.Thinking != "" && !a.yield(model.Chunk{Thought: msg.Thinking}) {
 		return engine.ErrGone
 	}
@@ -318,7 +320,7 @@ func (a *answer) end(f model.Finish) error {
 	if a.calls > 0 && f == model.Stop {
 		f = model.Calls
 	}
-	if a.offered && a.size == 0 && a.usage != nil && a.usage.Completion > swallowed {
+	if a.offered && a.empty && a.usage != nil && a.usage.Completion > swallowed {
 		a.garbled = true
 	}
 	if a.garbled && a.calls == 0 && !a.yield(model.Chunk{Garbled: model.Unreadable}) {
