@@ -60,7 +60,7 @@ test-oracle: ## the official client libraries against the servers of our tests
 	@scripts/need go
 	@cd oracle && $(GO) vet ./... && $(GO) test ./...
 
-# Not part of test: the first time it fetches 175 MB and builds two engines.
+# Not part of test: the first time it fetches 175 MB and builds two engines. TASKS=3 writes the tables of docs/models.md.
 test-model: ## real engines with a small real model, set up in .cache/model
 	@scripts/test-model
 

@@ -107,6 +107,7 @@ var ours = law{
 		// It measures the program from outside, beside a bare loop.
 		"bench":       1,
 		"bench/floor": 0,
+		"bench/tasks": 1, // beside a real model
 
 		// A scripted engine for the tests of the page.
 		"ui/web/test/ollama": 4,
@@ -179,6 +180,7 @@ var ours = law{
 		"sandbox":      "starts itself again, confined",
 		"cmd/jackline": "opens the browser",
 		"bench":        "builds and runs the programs that it measures",
+		"bench/tasks":  "runs the program that it measures",
 	},
 
 	inits: map[string]string{

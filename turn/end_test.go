@@ -83,3 +83,23 @@ func TestGuardCannotBeWritten(t *testing.T) {
 		t.Errorf("Run: %s %q %q, %v", got.Status, got.Reason, got.Answer, err)
 	}
 }
+
+// A model that goes on and on is not waited for beyond the turn's time, nor is one that says nothing. What came is the answer, and
+// the next turn goes on from it.
+func TestOutOfTime(t *testing.T) {
+	for _, test := range []struct{ script, answer, next string }{
+		{"=== 1\nOnce upon a time\n--- wait\n=== 2\n--- expect Once upon a time\nGladly.\n", "Once upon a time", "Gladly."},
+		{"=== 1\n--- wait\n=== 2\nGladly.\n", "I could not finish this within the time that I was given.", "Gladly."},
+		{"=== 1\n--- call list_dir {\"path\": \".\"}\n--- wait\n=== 2\nGladly.\n", "I could not finish this within the time that I was given.", "Gladly."},
+	} {
+		b := newBench(t, options{Native: true, Turn: jackline.TurnOptions{MaxTimeMS: 200}}, test.script)
+		got, err := b.engine.Run(t.Context(), jackline.Local, b.submit(t, "tell me a story"), turn.Control{})
+		if err != nil || got.Status != jackline.StepLimit || got.Answer != test.answer || got.Reason != "The turn ran for 0 seconds; its limit is 0." || got.Usage.Steps != 1 || got.Usage.Calls != 0 {
+			t.Errorf("Run: %s %q %q %+v, %v", got.Status, got.Answer, got.Reason, got.Usage, err)
+		}
+		b.o.Turn.MaxTimeMS = 0
+		if got, err = b.engine.Run(t.Context(), jackline.Local, b.submit(t, "go on"), turn.Control{}); err != nil || got.Answer != test.next {
+			t.Errorf("Run: %s %q, %v", got.Status, got.Answer, err)
+		}
+	}
+}

@@ -405,14 +405,27 @@ func (r *run) callsPerStep() int {
 	}
 }
 
+// maxTime is how many milliseconds the turn may run; 0 sets no limit.
+func (r *run) maxTime() int64 {
+	if ms := r.t.Options.MaxTimeMS; ms > 0 {
+		return ms
+	}
+	return int64(r.set.MaxTime) * 1000
+}
+
+// limited ends with the turn's time: a small model that goes on and on is not waited for. What it said until then is kept.
+func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ms := r.maxTime(); ms > 0 {
+		return context.WithTimeout(ctx, time.Duration(ms-r.running())*time.Millisecond)
+	}
+	return ctx, func() {}
+}
+
 // spent ends a turn that has used up its tokens or its time.
 func (r *run) spent() *over {
-	tokens, ms := r.t.Options.MaxTokens, r.t.Options.MaxTimeMS
+	tokens, ms := r.t.Options.MaxTokens, r.maxTime()
 	if tokens <= 0 {
 		tokens = r.set.MaxTokens
-	}
-	if ms <= 0 {
-		ms = int64(r.set.MaxTime) * 1000
 	}
 	used := r.t.Usage.Prompt + r.t.Usage.Completion
 	switch {

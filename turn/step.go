@@ -25,6 +25,7 @@ type reply struct {
 	finish  model.Finish
 	usage   model.Usage
 	counted bool // the engine gave usage
+	late    bool // the turn's time was over before it was whole
 	chars   int  // size of the request
 
 	textDone, thoughtDone int // how much is in the log already
@@ -40,13 +41,18 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	r.trace(ctx, req)
 	rep := &reply{chars: chars}
 	logged := r.follow(context.WithoutCancel(ctx), rep)
-	err = r.listen(ctx, req, rep)
+	limited, cancel := r.limited(ctx)
+	defer cancel()
+	err = r.listen(limited, req, rep)
 	if lerr := logged(); lerr != nil {
 		return nil, lerr
 	}
 	var other *model.Instead
 	if errors.As(err, &other) {
 		return r.askOther(ctx, other, last)
+	}
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		rep.late, rep.calls, rep.opaque, err = true, nil, "", nil // what it said so far is what there is
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -127,6 +133,7 @@ func (r *run) warnCut(ctx context.Context, rep *reply, messages int) error {
 // listen takes a reply down until it ends.
 func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 	sent := time.Now()
+	defer func() { rep.total = time.Since(sent) }()
 	for chunk, err := range r.m.Main.Stream(ctx, req) {
 		if err != nil {
 			return err
@@ -164,7 +171,6 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 			rep.finish = chunk.Finish
 		}
 	}
-	rep.total = time.Since(sent)
 	return nil
 }
 
@@ -259,6 +265,13 @@ func (r *run) take(ctx context.Context, rep *reply, last bool) (*over, error) {
 	}
 	r.t.Usage.Completion += rep.usage.Completion
 
+	if end := r.spent(); rep.late && end != nil {
+		if end.answer = text; text == "" {
+			end.answer = "I could not finish this within the time that I was given."
+		}
+		r.answer(rep, end.answer)
+		return end, nil
+	}
 	calling := len(rep.calls) > 0
 	if last {
 		return r.takeLast(rep, text, calling || rep.garbled != ""), nil

@@ -64,7 +64,7 @@ type exchange struct {
 
 // attempt sends r once and reads the answer.
 func (m *Model) attempt(ctx context.Context, r model.Request, yield func(model.Chunk) bool) *engine.Trouble {
-	x := &exchange{m: m, sent: quirks(m.learned.Load()), r: r, answer: m.newAnswer(yield)}
+	x := &exchange{m: m, sent: quirks(m.learned.Load()), r: r, answer: m.newAnswer(yield, r)}
 	return m.client.Ask(ctx, opStream, "api/chat", m.write(r, x.sent), func(reply *engine.Reply) *engine.Trouble {
 		x.reply, x.lines = reply, engine.NewLines(reply)
 		if !reply.OK() {
@@ -174,6 +174,8 @@ type answer struct {
 	calls   int // handed out
 	called  engine.Calls
 	garbled bool // a call that could not be read
+	offered bool // the engine was told of tools
+	empty   bool // nothing but blanks so far
 	done    bool
 	finish  model.Finish
 	usage   *model.Usage
@@ -181,9 +183,14 @@ type answer struct {
 	first   []byte // the beginning of the first line, for the error if nothing was
 }
 
-func (m *Model) newAnswer(yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}}
+func (m *Model) newAnswer(yield func(model.Chunk) bool, r model.Request) *answer {
+	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, offered: m.info.Native && len(r.Tools) > 0, empty: true}
 }
+
+// swallowed is how many tokens of an answer that holds nothing were a call. Ollama keeps back what comes behind the mark of a call,
+// and drops it without a word if it names no tool that was offered, or ends before it is whole; a mark, a name and arguments are more
+// tokens than this. An answer that is empty because the model had nothing to say is one or two, or a few with empty reasoning.
+const swallowed = 8
 
 // take reads one line.
 func (a *answer) take(text []byte) error {
@@ -267,6 +274,7 @@ func (a *answer) say(msg *message) error {
 	if a.size > engine.MaxText {
 		return fmt.Errorf("%w: an answer of over %d bytes", engine.ErrTooMuch, engine.MaxText)
 	}
+	a.empty = a.empty && len(msg.Calls) == 0 && strings.TrimSpace(msg.Thinking+msg.Content) == ""
 	if msg.Thinking != "" && !a.yield(model.Chunk{Thought: msg.Thinking}) {
 		return engine.ErrGone
 	}
@@ -311,6 +319,9 @@ func (a *answer) call(id, name string, raw json.RawMessage) error {
 func (a *answer) end(f model.Finish) error {
 	if a.calls > 0 && f == model.Stop {
 		f = model.Calls
+	}
+	if a.offered && a.empty && a.usage != nil && a.usage.Completion > swallowed {
+		a.garbled = true
 	}
 	if a.garbled && a.calls == 0 && !a.yield(model.Chunk{Garbled: model.Unreadable}) {
 		return engine.ErrGone

@@ -5,11 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/tools/txtar"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
@@ -45,6 +47,27 @@ func request() model.Request {
 		System:   []string{"You are a sailor.", "", "Facts."},
 		Messages: []model.Message{{Role: model.User, Text: "hello"}},
 		Tools:    []model.Tool{read}, Known: []model.Tool{read, {Name: "grep"}},
+	}
+}
+
+// Each file holds an answer that was captured from an engine, and what becomes of it.
+func TestCaptured(t *testing.T) {
+	files, err := filepath.Glob("testdata/captured_*.txtar")
+	if err != nil || len(files) < 2 {
+		t.Fatal(len(files), err)
+	}
+	for _, name := range files {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write(a.Files[0].Data)
+		})
+		if got, want := play(t, m, request()), string(a.Files[1].Data); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
 	}
 }
 
