@@ -2,15 +2,15 @@ package envelope
 
 import "strings"
 
-// unthought takes off a thought that stands in front of a text and was not told from it by the engine.
-func unthought(text string) string {
+// unthought takes off a thought that stands in front of a text and was not told from it by the engine. thinking is that the
+// thought has no end, and the text no beginning.
+func unthought(text string) (rest string, thinking bool) {
 	const opens, closes = "<think>", "</think>"
-	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), opens); ok {
-		if _, behind, ok := strings.Cut(rest, closes); ok {
-			return strings.TrimLeft(behind, "\r\n")
-		}
+	if thought, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), opens); ok {
+		_, behind, ok := strings.Cut(thought, closes)
+		return strings.TrimLeft(behind, "\r\n"), !ok
 	}
-	return text
+	return text, false
 }
 
 // unfenced takes off the one fence around a text. A text that has none is taken as it is.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/constraint"
@@ -70,6 +71,7 @@ func tools() []model.Tool {
 	return []model.Tool{
 		{Name: "read", Summary: "Read.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"from":{"type":"integer"}},"required":["path"],"additionalProperties":false}`)},
 		{Name: "write", Summary: "Write.", Body: "content", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"append":{"type":"boolean"}},"required":["path","content"],"additionalProperties":false}`)},
+		{Name: "note", Summary: "Note.", Body: "text", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"additionalProperties":false}`)},
 	}
 }
 
@@ -114,6 +116,7 @@ func heard(t *testing.T, m model.Model, r model.Request) string {
 
 func TestStream(t *testing.T) {
 	long := strings.Repeat("x", constraint.Inline)
+	const later = `{"tool": "write", "args": {"path": "a", "content": {"later": true}}}`
 	for _, test := range []struct {
 		name    string
 		answers []string
@@ -131,6 +134,14 @@ func TestStream(t *testing.T) {
 		{"an answer with a thought", []string{`{"final": true}`, "<think>Hm.</think>Hello."}, "", `|thought:Hm.|text:Hello.|end:stop 200+20+10`},
 		{"a body apart", []string{`{"tool": "write", "args": {"path": "a", "content": {"later": true}}}`, "```go\na\n```"}, "", `|preview:write|call:write{"content":"a\n","path":"a"}|end:tool_calls 200+20+10`},
 		{"a body to the brim", []string{`{"tool": "write", "args": {"path": "a", "content": "` + long + `"}}`, "b"}, "", `|preview:write|call:write{"content":"b","path":"a"}|end:tool_calls 200+20+10`},
+		{"an empty body", []string{later, "```\n```"}, "", `|preview:write|call:write{"content":"","path":"a"}|end:tool_calls 200+20+10`},
+		{"no body", []string{later, " \n"}, "", `|preview:write|call:write{"path":"a"}|end:tool_calls 200+20+10`},
+		{"a thought for a body", []string{later, "<think>Hm."}, "", `|preview:write|call:write{"path":"a"}|end:tool_calls 200+20+10`},
+		{"a step for a body", []string{later, `{"tool": "write", "args": {"path": "a", "content": "b"}}`}, "", `|preview:write|call:write{"path":"a"}|end:tool_calls 200+20+10`},
+		{"done in the place of a body", []string{later, "{\"final\":true}\n"}, "", `|preview:write|call:write{"path":"a"}|end:tool_calls 200+20+10`},
+		{"a body that looks like a step", []string{later, "```json\n{\"final\":true}\n```"}, "", `|preview:write|call:write{"content":"{\"final\":true}\n","path":"a"}|end:tool_calls 200+20+10`},
+		{"a body in JSON", []string{later, `{"final": 3}`}, "", `|preview:write|call:write{"content":"{\"final\": 3}","path":"a"}|end:tool_calls 200+20+10`},
+		{"no body that could be left out", []string{`{"tool": "note", "args": {"text": {"later": true}}}`, ""}, "", `|preview:note|call:note{}cut|end:tool_calls 200+20+10`},
 		{"a body that was cut", []string{`{"tool": "write", "args": {"path": "a", "content": {"later": true}}}`, "```\na"}, model.Length, `|preview:write|call:write{"content":"a","path":"a"}cut|end:length 200+20+10`},
 		{"a call that was cut", []string{`{"tool": "write", "args": {"path": "a", "content": "b`}, model.Length, `|preview:write|call:write{"content":"b","path":"a"}cut|end:length 100+10+5`},
 		{"cut before it was a call", []string{`{"tool": "wri`}, model.Length, `|garbled:unreadable|end:length 100+10+5`},
@@ -162,6 +173,42 @@ func TestStream(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCallForBody is an engine that tells a call apart where a text was asked for: nothing of it is made, and no file is emptied.
+func TestCallForBody(t *testing.T) {
+	p := &player{answers: [][]model.Chunk{
+		says(`{"tool": "write", "args": {"path": "a", "content": {"later": true}}}`, 5, model.Stop),
+		{{Preview: model.Preview{Name: "read"}}, {Call: &model.Call{Name: "read"}}, {Finish: model.Calls}},
+	}}
+	r := model.Request{Messages: []model.Message{{Role: model.User, Text: "go"}}, Tools: tools()}
+	if got, want := heard(t, envelope.Wrap(p, envelope.Options{}), r), `|preview:write|call:write{"path":"a"}|end:tool_calls 100+10+5`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// TestBlanks holds that blanks without end, one by one, cost no more than other text: each is looked at once.
+func TestBlanks(t *testing.T) {
+	const many = 400_000
+	blanks := says(strings.Repeat(" ", many), 1, model.Stop)
+	begin := func(text string) []model.Chunk { return append([]model.Chunk{{Text: text}}, blanks...) }
+	for name, answers := range map[string][][]model.Chunk{
+		"before":         {blanks},
+		"behind a name":  {begin(`{"tool": "read"`)},
+		"before args":    {begin(`{"tool": "read", "args":`)},
+		"in an answer":   {says(`{"final": true}`, 5, model.Stop), blanks},
+		"in its word":    {says(`{"final": true}`, 5, model.Stop), begin(`{"final"`)},
+		"behind a word":  {says(`{"final": true}`, 5, model.Stop), begin(`{"final": true}`)},
+		"instead a body": {says(`{"tool": "write", "args": {"path": "a", "content": {"later": true}}}`, 5, model.Stop), blanks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			heard(t, envelope.Wrap(&player{answers: answers}, envelope.Options{}), model.Request{Messages: []model.Message{{Role: model.User, Text: "go"}}, Tools: tools()})
+			if took := time.Since(began); took > 10*time.Second { // looked at again and again it is minutes
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }
 

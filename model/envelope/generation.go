@@ -17,6 +17,10 @@ const (
 	maxBody = 4 << 20
 	// maxMuse is how much of a thought is kept, in bytes, in case that it was none: see [generation.step].
 	maxMuse = 64 << 10
+	// maxStep is up to where a text in the place of a body is read as a step, in bytes: what is longer is a text.
+	maxStep = 64 << 10
+	// maxAgain is how long the word that the model is done can be, in bytes: with blanks between its parts.
+	maxAgain = 64
 )
 
 // A generation is the answer to one request, which may take two of the inner model.
@@ -137,12 +141,14 @@ func (g *generation) unread(s *stepReader, step constraint.Step) {
 func (g *generation) call(ctx context.Context, req model.Request, step constraint.Step) {
 	c := model.Call{Name: step.Name, Cut: step.Cut || g.finish == model.Length}
 	if step.Body != "" && !c.Cut {
-		text, ok := g.body(ctx, after(req, bodySaid(g.w.form.Call(step.Name, g.withoutBody(step)), step.Body)...))
+		text, came, ok := g.body(ctx, after(req, bodySaid(g.w.form.Call(step.Name, g.withoutBody(step)), step.Body)...))
 		if !ok {
 			return
 		}
-		step.Args.Set(step.Body, text)
-		c.Cut = g.finish == model.Length
+		if came { // without it the call lacks an argument, which the model is told
+			step.Args.Set(step.Body, text)
+		}
+		c.Cut = g.finish == model.Length || !came && !g.required(step)
 	}
 	raw, err := args.Canonical(step.Args)
 	if err != nil { // cannot be: it was read
@@ -168,10 +174,29 @@ func (g *generation) withoutBody(step constraint.Step) json.RawMessage {
 	return raw
 }
 
-// body asks for a text that stands apart. ok is false where nothing more is wanted.
-func (g *generation) body(ctx context.Context, req model.Request) (text string, ok bool) {
+// required reports whether a call cannot be made without its body.
+func (g *generation) required(step constraint.Step) bool {
+	for _, t := range g.tools {
+		if schema, err := args.Parse(t.Schema); t.Name == step.Name && err == nil {
+			return schema.Required(step.Body)
+		}
+	}
+	return false
+}
+
+// body asks for a text that stands apart. It came unless the model wrote nothing, nothing but a thought, or a step instead: an
+// empty file is an empty pair of fences, or an empty text in the call. ok is false where nothing more is wanted.
+func (g *generation) body(ctx context.Context, req model.Request) (text string, came, ok bool) {
 	var b strings.Builder
 	whole := true
+	asker := g.yield
+	defer func() { g.yield = asker }()
+	g.yield = func(c model.Chunk, err error) bool { // a call in the place of a text is none
+		if err == nil && (c.Call != nil || c.Garbled != "" || c.Preview.Name != "") {
+			return true
+		}
+		return asker(c, err)
+	}
 	if !g.hear(ctx, req, func(text, _ string) bool {
 		if b.Len()+len(text) > maxBody {
 			whole = false
@@ -180,13 +205,30 @@ func (g *generation) body(ctx context.Context, req model.Request) (text string, 
 		b.WriteString(text)
 		return true
 	}) {
-		return "", false
+		return "", false, false
 	}
 	if !whole {
 		g.finish = model.Length
 	}
-	return unfenced(unthought(b.String())), true
+	said, thinking := unthought(b.String())
+	bare := strings.TrimSpace(said)
+	if bare == "" || thinking {
+		return "", false, true
+	}
+	return unfenced(said), !g.steps(bare), true
 }
+
+// steps reports whether a text in the place of a body is a step.
+func (g *generation) steps(text string) bool {
+	if len(text) > maxStep || text[0] != '{' {
+		return false
+	}
+	step, ok := g.w.form.Read(text, g.tools)
+	return ok && (!step.Final || squeezed(text) == squeezed(g.w.form.Final()))
+}
+
+// squeezed is a text without its blanks.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // answer asks for words. Where calls are plain text, as they are behind the word that the model is done, they are shown; where
 // not, as in a last step, they are handed out, for whoever forbade them to see.
@@ -232,9 +274,8 @@ func (a *saidAgain) without(text string) string {
 		return text
 	}
 	a.begin += text
-	bare := strings.Join(strings.Fields(a.begin), "")
-	final := strings.ReplaceAll(constraint.Envelope().Final(), " ", "")
-	if strings.HasPrefix(final, bare) && bare != final {
+	bare, final := squeezed(a.begin), squeezed(constraint.Envelope().Final())
+	if strings.HasPrefix(final, bare) && bare != final && len(a.begin) <= maxAgain {
 		return ""
 	}
 	a.over = true
@@ -300,6 +341,7 @@ type stepReader struct {
 	spoke   bool   // words, or calls in another form, have come instead of an object
 	name    string // of the tool, once it stands there
 	shown   int    // how much of the object need not be shown any more
+	looked  int    // and how much need not be looked at again
 	colon   bool   // what comes is arguments
 }
 
@@ -342,18 +384,22 @@ func (s *stepReader) preview() bool {
 			return false
 		}
 	}
+	rest := text[max(s.shown, s.looked):]
+	s.looked = len(text)
 	if !s.colon { // what stands between the name and the arguments
-		at := strings.IndexByte(text[s.shown:], ':')
+		at := strings.IndexByte(rest, ':')
 		if at < 0 {
 			return true
 		}
-		s.colon, s.shown = true, s.shown+at+1
+		rest = rest[at+1:]
+		s.colon, s.shown = true, len(text)-len(rest)
 	}
-	if more := text[s.shown:]; strings.TrimSpace(more) != "" {
-		s.shown = len(text)
-		return s.g.yield(model.Chunk{Preview: model.Preview{Name: s.name, Args: more}}, nil)
+	if strings.TrimSpace(rest) == "" {
+		return true
 	}
-	return true
+	more := text[s.shown:]
+	s.shown = len(text)
+	return s.g.yield(model.Chunk{Preview: model.Preview{Name: s.name, Args: more}}, nil)
 }
 
 // let handles what a guard let through: an object behind a thought is kept like one that comes first.
