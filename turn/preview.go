@@ -17,6 +17,10 @@ const (
 
 	// previewEvery is how often they are shown anew: as often as an eye can follow, whatever the speed of the model.
 	previewEvery = 100 * time.Millisecond
+
+	// previewBegins is how many beginnings of an answer are shown at once, more than a step has calls. One that goes to and fro
+	// between two calls begins one with every piece.
+	previewBegins = 50
 )
 
 // A preview is the call that is being written, as far as it is shown.
@@ -25,21 +29,23 @@ type preview struct {
 	args  string
 	total int       // bytes of the arguments so far
 	told  int       // how many there were when they were shown last
-	at    time.Time // when that was
+	at    time.Time // when that was, or when another call's were
+	begun int       // beginnings in this answer
 }
 
 // take adds news of a call and reports whether it is time to show it. The beginning is shown at once, and so is what has
 // doubled since: short arguments are seen even where they are written within a moment.
 func (p *preview) take(news model.Preview, now time.Time) bool {
 	if news.Args == "" || news.Name != p.name {
-		*p = preview{name: news.Name}
+		*p = preview{name: news.Name, at: p.at, begun: p.begun + 1}
 	}
 	p.total += len(news.Args)
 	p.args += news.Args
 	if over := len(p.args) - previewMost; over > previewMost { // not for each token
 		p.args = p.args[over:]
 	}
-	if p.total > 0 && p.total < 2*p.told && now.Sub(p.at) < previewEvery {
+	grown := p.total == 0 || p.total >= 2*p.told
+	if now.Sub(p.at) < previewEvery && (!grown || p.begun > previewBegins) {
 		return false
 	}
 	p.at = now

@@ -66,3 +66,20 @@ func TestPreview(t *testing.T) {
 		t.Errorf("a name of %d bytes", len(name))
 	}
 }
+
+// An answer that goes to and fro between two calls begins one with every piece, and is shown no more often than any other.
+func TestPreviewFlips(t *testing.T) {
+	now := time.Unix(0, 0)
+	var p preview
+	shown := 0
+	for i := range 50_000 {
+		now = now.Add(100 * time.Microsecond)
+		if p.take(model.Preview{Name: string(rune('a' + i/2%2)), Args: []string{"", "{"}[i%2]}, now) {
+			p.event()
+			shown++
+		}
+	}
+	if most := 2*previewBegins + 50; shown < 50 || shown > most {
+		t.Errorf("%d events in five seconds, want 50 to %d", shown, most)
+	}
+}
