@@ -80,18 +80,18 @@ func files(paths []string, prompt string) ([]localFile, error) {
 	}
 	var all []localFile
 	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for a writer, and no signal ends that
+			err = errors.New("it is not a file")
+		}
+		if err != nil {
+			return nil, terminal.Usage("--attach %s: %s", path, attachReason(err))
+		}
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, terminal.Usage("--attach %s: %s", path, attachReason(err))
 		}
-		info, err := f.Stat()
-		if err == nil && !info.Mode().IsRegular() {
-			err = errors.New("it is not a file")
-		}
-		var data []byte
-		if err == nil {
-			data, err = io.ReadAll(io.LimitReader(f, upload.MaxFile+1))
-		}
+		data, err := io.ReadAll(io.LimitReader(f, upload.MaxFile+1))
 		if err = errors.Join(err, f.Close()); err == nil && len(data) > upload.MaxFile {
 			err = fmt.Errorf("it is larger than %d MiB", upload.MaxFile>>20)
 		}

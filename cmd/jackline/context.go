@@ -34,6 +34,9 @@ type windowUse struct {
 	Blocks  []turn.Line `json:"blocks"`
 }
 
+// mostWindow bounds the window to count with, as the setting model.window is bounded: none is larger.
+const mostWindow = 10_000_000
+
 // contextCmd prints the context contract, and how it is used.
 func (m *Main) contextCmd() *cobra.Command {
 	var asked struct {
@@ -49,6 +52,9 @@ func (m *Main) contextCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("tools") && (asked.tools < 1 || asked.tools > crowd.Most) {
 				return terminal.Usage("--tools takes a number from 1 to %d", crowd.Most)
+			}
+			if cmd.Flags().Changed("window") && (asked.window < 1 || asked.window > mostWindow) {
+				return terminal.Usage("--window takes a number of tokens from 1 to %d", mostWindow)
 			}
 			if modes := []string{model.ModeNative, model.ModeEnvelope, model.ModeText}; asked.mode != "" && !slices.Contains(modes, asked.mode) {
 				return terminal.Usage("--mode is native, envelope or text, not %q", asked.mode)
