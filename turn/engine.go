@@ -486,7 +486,7 @@ func (r *run) end(ctx context.Context, end over) error {
 	}
 	for _, c := range r.prior {
 		if c.Step > 0 && (c.Outcome == jackline.Denied || c.Outcome == jackline.Expired) { // nobody wanted what came before
-			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: c.Title, Outcome: c.Outcome, By: c.By, Reason: c.Reason})
+			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: jackline.Brief(c.Title), Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}
 	rec.Turn, rec.Items = &r.t, r.pending // words that were not delivered stay where they are, for the caller

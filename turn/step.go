@@ -364,7 +364,7 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 		item.Calls = append(item.Calls, c.ID)
 		rec.Calls = append(rec.Calls, c)
 		r.rows[c.ID] = c
-		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: title, Kind: icon, Args: jackline.BriefArgs(mc.Args), Step: c.Step})
+		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: jackline.Brief(title), Kind: icon, Args: jackline.BriefArgs(mc.Args), Step: c.Step})
 		fmt.Fprintf(&using, "\nUsing `%s` %s", c.Name, jackline.Brief(string(mc.Args)))
 	}
 	r.t.Progress.Dropped = dropped
