@@ -45,7 +45,7 @@ func Check(command string) string {
 // parse reads a command, or says why it is refused.
 func parse(command string) (*syntax.File, string) {
 	if len(command) > MaxText {
-		return nil, "The command is longer than 64 KiB. Put it into a script file instead."
+		return nil, tooLong
 	}
 	text := Normal(command)
 	spaces, why := characters(text)
@@ -63,9 +63,50 @@ func parse(command string) (*syntax.File, string) {
 		return nil, "There is no command in it."
 	}
 	if len(spaces) > 0 && bare(file, spaces) {
-		return nil, "The command holds a space of another kind outside quotes, which looks like a space and is none."
+		return nil, otherSpace
 	}
 	return file, ""
+}
+
+const tooLong = "The command is longer than 64 KiB. Put it into a script file instead."
+
+// checked is the text of a command of Windows with one kind of line end, or why it is refused.
+func checked(command string) (text, why string) {
+	if len(command) > MaxText {
+		return "", tooLong
+	}
+	text = Normal(command)
+	spaces, why := characters(text)
+	switch {
+	case why != "":
+	case len(spaces) > 0 && unquotedSpace(text, spaces):
+		why = otherSpace
+	case strings.TrimSpace(text) == "":
+		why = "There is no command in it."
+	}
+	return text, why
+}
+
+const otherSpace = "The command holds a space of another kind outside quotes, which looks like a space and is none."
+
+// unquotedSpace reports whether one of the offsets lies outside the quotes of a Windows shell.
+func unquotedSpace(text string, at []uint) bool {
+	quote, k := byte(0), 0
+	for i := 0; i < len(text) && k < len(at); i++ {
+		if uint(i) == at[k] {
+			if quote == 0 {
+				return true
+			}
+			k++
+		}
+		switch c := text[i]; {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+	}
+	return false
 }
 
 // openings counts all in a text that could open something which has to be closed again.

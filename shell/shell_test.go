@@ -167,7 +167,7 @@ func TestSplit(t *testing.T) {
 // TestCorpus compares with the cases that the full classifier will have to pass. What is short now may be too strict
 // there, and never too lax.
 func TestCorpus(t *testing.T) {
-	text, err := os.ReadFile("testdata/shell.jsonl")
+	text, err := os.ReadFile("../testdata/cases/shell.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
