@@ -89,10 +89,10 @@ func (p *proof) redirect(r *syntax.Redirect) bool {
 // literal is the text of a word in which nothing expands but file patterns, which become marks.
 func (p *proof) literal(w *syntax.Word) (string, bool) {
 	var b strings.Builder
+	var v value // braces may span quotes
 	for k, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			v := value{}
 			v.bare(part.Value)
 			if strings.HasPrefix(part.Value, "~") && k == 0 || strings.Contains(part.Value, "=~") || strings.Contains(part.Value, ":~") || strings.ContainsAny(part.Value, "$`") {
 				return "", false
@@ -115,18 +115,15 @@ func (p *proof) literal(w *syntax.Word) (string, bool) {
 				if !ok {
 					return "", false
 				}
-				v := value{}
-				if v.within(lit.Value); v.open {
+				in := value{}
+				if in.within(lit.Value); in.open {
 					return "", false
 				}
-				b.WriteString(v.text.String())
+				b.WriteString(in.text.String())
 			}
 		default:
 			return "", false
 		}
-	}
-	if v := resolve(w); !v.Known && !wild(b.String()) {
-		return "", false
 	}
 	return b.String(), true
 }
@@ -138,6 +135,9 @@ func (p *proof) path(word string) bool {
 	}
 	for _, dir := range p.dirs {
 		at := p.j.path(dir, word)
+		if drive(dir) {
+			at = p.j.winPath(dir, word)
+		}
 		if !p.j.world.inside(at) || slices.ContainsFunc(elements(strings.TrimPrefix(at, p.j.world.Workspace)), p.j.world.protected) {
 			return false
 		}
