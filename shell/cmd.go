@@ -7,25 +7,22 @@ import (
 	"strings"
 )
 
-// cmd judges a text in the grammar of cmd, and reports whether it is proved harmless.
-func (j *judge) cmd(e *env, text string, in set) (harmless bool) {
+// cmd judges a text in the grammar of cmd.
+func (j *windows) cmd(e *env, text string, in set) {
 	if taint(text) != "" {
 		j.denyFedWindows()
-		return false
+		return
 	}
 	if !j.spend(len(text)) {
-		return false
+		return
 	}
 	if quotes := strings.Count(strings.ReplaceAll(text, `^"`, ""), `"`); quotes%2 == 1 && j.depth == 0 {
 		j.deny("S1", "A quote of the command is not closed.")
-		return false
+		return
 	}
-	low := strings.ToLower(text)
-	if bomb.MatchString(low) {
+	if bomb.MatchString(strings.ToLower(text)) {
 		j.deny("W10", "It would start itself over and over until the machine stands still.")
 	}
-	harmless = !strings.ContainsAny(text, "%!^()@") && len(known(in)) == 0
-	p := &proof{j, []string{j.world.Dir}}
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "^\n", ""), "\n") {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
@@ -33,15 +30,13 @@ func (j *judge) cmd(e *env, text string, in set) (harmless bool) {
 		for _, pipe := range splitCmd(line) {
 			feed := in
 			for _, part := range pipe {
-				harmless = p.cmdReads(part) && harmless
 				feed = j.cmdPart(e, part, feed)
 				if j.denied() {
-					return false
+					return
 				}
 			}
 		}
 	}
-	return harmless
 }
 
 var bomb = regexp.MustCompile(`%~?0\s*\|\s*%~?0|start\s+(?:""\s+)?(?:/\w+\s+)*%~?0|for\s+/l\s+%+\w\s+in\s*\(\s*\d+\s*,\s*0\s*,\s*\d+\s*\)\s*do\s+.*start|:(\w+)\s*(?:\n|&)\s*start\b[^\n]*(?:\n|&)+\s*goto\s`)
@@ -99,7 +94,7 @@ func splitCmd(line string) [][]string {
 var groupStart = regexp.MustCompile(`(?i)(?:\bdo|\belse|^\s*if\b.*)\s*$`)
 
 // cmdVars expands %name%, !name! and their parts; what is not known is a hole.
-func (j *judge) cmdVars(e *env, s string) set {
+func (j *windows) cmdVars(e *env, s string) set {
 	out := set{""}
 	for k := 0; k < len(s); {
 		mark := s[k]
@@ -248,7 +243,7 @@ func rune2byte(r rune) byte { return byte(r) }
 var internal = []string{"rd", "rmdir", "del", "erase", "cd", "chdir", "md", "mkdir", "dir", "copy", "move", "ren", "rename", "echo", "type", "call", "start", "pushd", "popd", "set", "if", "for", "format", "shutdown", "cls", "ver", "vol", "title"}
 
 // cmdPart judges one command, and is what it prints.
-func (j *judge) cmdPart(e *env, part string, in set) (out set) {
+func (j *windows) cmdPart(e *env, part string, in set) (out set) {
 	if !j.spend(len(part)) {
 		return nil
 	}
@@ -286,7 +281,7 @@ func (j *judge) cmdPart(e *env, part string, in set) (out set) {
 }
 
 // cmdOne judges one command in one reading.
-func (j *judge) cmdOne(e *env, text string, in set) (out set) {
+func (j *windows) cmdOne(e *env, text string, in set) (out set) {
 	words, redirects := cmdWords(text)
 	if len(words) == 0 {
 		words = []string{"rem"}
@@ -305,12 +300,12 @@ func (j *judge) cmdOne(e *env, text string, in set) (out set) {
 		}
 		if strings.HasSuffix(r[0], "<") {
 			j.winEffect(Reads, dir, r[1], false)
-			in = e.saved[j.winPath(dir, r[1])]
+			in = e.saved[j.world.winPath(dir, r[1])]
 			continue
 		}
 		if !strings.EqualFold(r[1], "nul") {
 			j.winEffect(Writes, dir, r[1], false)
-			to = append(to, j.winPath(dir, r[1]))
+			to = append(to, j.world.winPath(dir, r[1]))
 		}
 	}
 	out = j.cmdRun(e, words, in)
@@ -321,7 +316,7 @@ func (j *judge) cmdOne(e *env, text string, in set) (out set) {
 }
 
 // cmdRun judges the words of one command.
-func (j *judge) cmdRun(e *env, words []string, in set) set {
+func (j *windows) cmdRun(e *env, words []string, in set) set {
 	dir := e.cwd[0]
 	var switches, rest []string
 	for _, w := range words[1:] {
@@ -366,7 +361,7 @@ func (j *judge) cmdRun(e *env, words []string, in set) set {
 		if len(rest) > 0 {
 			target := strings.Join(rest, " ")
 			all(Reads, false, []string{target})
-			e.cwd = set{j.winPath(dir, target)}
+			e.cwd = set{j.world.winPath(dir, target)}
 			e.changes++
 			return nil
 		}
@@ -388,16 +383,16 @@ func (j *judge) cmdRun(e *env, words []string, in set) set {
 	case "copy", "move", "xcopy", "ren", "rename", "replace", "mklink":
 		if name == "move" || name == "ren" || name == "rename" {
 			for _, p := range rest[:max(0, len(rest)-1)] {
-				at := j.winPath(dir, strings.ReplaceAll(p, "*", string(star)))
+				at := j.world.winPath(dir, strings.ReplaceAll(p, "*", string(star)))
 				if j.world.startup(at) || j.world.ours(at) {
-					j.effect(effect{Deletes, at, false})
+					j.effect(Deletes, at, false)
 				}
 			}
 		}
 		if len(rest) > 1 {
 			all(Reads, false, rest[:len(rest)-1])
 			all(Writes, false, rest[len(rest)-1:])
-			from, target := j.winPath(dir, rest[0]), j.winPath(dir, rest[len(rest)-1])
+			from, target := j.world.winPath(dir, rest[0]), j.world.winPath(dir, rest[len(rest)-1])
 			if content, ok := e.saved[from]; ok {
 				j.save(e, target, content)
 			}
@@ -407,7 +402,7 @@ func (j *judge) cmdRun(e *env, words []string, in set) set {
 		all(Reads, false, rest)
 		var out set
 		for _, f := range rest {
-			if content, ok := e.saved[j.winPath(dir, f)]; ok {
+			if content, ok := e.saved[j.world.winPath(dir, f)]; ok {
 				out = j.concat(out, content)
 			} else {
 				out = j.concat(out, unknown)
@@ -420,16 +415,16 @@ func (j *judge) cmdRun(e *env, words []string, in set) set {
 	case "set":
 		return unknown
 	}
-	if content, ok := e.saved[j.winPath(dir, words[0])]; ok && content.taint() != "" {
+	if content, ok := e.saved[j.world.winPath(dir, words[0])]; ok && content.taint() != "" {
 		j.denyFedWindows()
 	}
 	for _, ext := range []string{".bat", ".cmd", ".exe", ".ps1"} {
-		if content, ok := e.saved[j.winPath(dir, words[0]+ext)]; ok && content.taint() != "" {
+		if content, ok := e.saved[j.world.winPath(dir, words[0]+ext)]; ok && content.taint() != "" {
 			j.denyFedWindows()
 		}
 	}
 	if (name == "wscript" || name == "cscript") && len(rest) > 0 {
-		if content := e.saved[j.winPath(dir, rest[0])]; content.taint() != "" {
+		if content := e.saved[j.world.winPath(dir, rest[0])]; content.taint() != "" {
 			j.denyFedWindows()
 		}
 	}
@@ -451,7 +446,7 @@ func (j *judge) cmdRun(e *env, words []string, in set) set {
 var condition = regexp.MustCompile(`(?i)^(?:if|else)\s+(?:if\s+)?(?:/i\s+)?(?:not\s+)?(?:(?:exist|defined|errorlevel|cmdextversion)\s+(?:"[^"]*"|\S+)|(?:"[^"]*"|[^\s=]+)\s*==\s*(?:"[^"]*"|\S+)|\S+\s+(?:equ|neq|lss|leq|gtr|geq)\s+\S+)\s*|^else\s*`)
 
 // cmdIf judges what a condition runs.
-func (j *judge) cmdIf(e *env, part string, in set) {
+func (j *windows) cmdIf(e *env, part string, in set) {
 	rest := part[len(condition.FindString(part)):]
 	if rest == part {
 		_, rest, _ = strings.Cut(part, " ")
@@ -466,7 +461,7 @@ func (j *judge) cmdIf(e *env, part string, in set) {
 var forLoop = regexp.MustCompile(`(?is)^for\s+(/[dlrf])?\s*("[^"]*"|[^%"(]+)?\s*("[^"]*")?\s*%+(\w)\s+in\s*\((.*?)\)\s*do\s+(.*)$`)
 
 // cmdFor judges the body of a loop with each of the values.
-func (j *judge) cmdFor(e *env, part string, in set) {
+func (j *windows) cmdFor(e *env, part string, in set) {
 	m := forLoop.FindStringSubmatch(part)
 	if m == nil {
 		if _, body, ok := strings.Cut(strings.ToLower(part), " do "); ok {
@@ -532,7 +527,7 @@ func (p *proof) cmdReads(part string) bool {
 		return true
 	case "cd", "chdir":
 		if len(rest) == 1 && p.path(rest[0]) {
-			p.dirs = append(p.dirs, p.j.winPath(p.dirs[0], rest[0]))
+			p.dirs = append(p.dirs, p.w.winPath(p.dirs[0], rest[0]))
 			return true
 		}
 		return len(rest) == 0
@@ -540,7 +535,7 @@ func (p *proof) cmdReads(part string) bool {
 		if name == "where" && slices.ContainsFunc(words[1:], func(w string) bool { return strings.EqualFold(w, "/r") }) {
 			return false
 		}
-		return each2(rest, p.path)
+		return allOf(rest, p.path)
 	case "findstr":
 		for _, w := range words[1:] {
 			low := strings.ToLower(w)
@@ -552,9 +547,25 @@ func (p *proof) cmdReads(part string) bool {
 				break
 			}
 		}
-		return len(rest) > 0 && each2(rest[1:], p.path)
+		return len(rest) > 0 && allOf(rest[1:], p.path)
 	case "git":
 		return p.git(words[1:])
 	}
 	return false
+}
+
+// cmdProved reports whether a text for cmd is made of commands of the table only, every word written out.
+func cmdProved(w World, text string) bool {
+	p := &proof{w, []string{w.Dir}}
+	if strings.ContainsAny(text, "%!^()@") || !w.inside(w.Dir) {
+		return false
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, pipe := range splitCmd(strings.TrimSpace(line)) {
+			if !allOf(pipe, p.cmdReads) {
+				return false
+			}
+		}
+	}
+	return true
 }

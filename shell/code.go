@@ -58,7 +58,7 @@ func (j *judge) code(c command, lang, text string) {
 		for _, t := range texts {
 			if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~/") {
 				if at := p.place(t); j.world.ours(at) {
-					j.effect(effect{Reads, at, false})
+					j.effect(Reads, at, false)
 				}
 			}
 		}
@@ -248,7 +248,7 @@ func (p *listing) calls(bare string) {
 			if j.world.whole(at) || j.world.system(at) {
 				j.deny("D10", "Its code would delete %s with all that is in it, which nothing brings back. Name the folder that is meant.", shown(at))
 			}
-			j.effect(effect{Deletes, at, true})
+			j.effect(Deletes, at, true)
 		}
 	}
 	if p.lang == "awk" {
@@ -356,7 +356,7 @@ func (p *listing) place(t string) string {
 	if dir == "" {
 		dir = p.c.cwd[0]
 	}
-	return p.j.path(dir, strings.ReplaceAll(t, "*", string(star)))
+	return pathOf(dir, strings.ReplaceAll(t, "*", string(star)))
 }
 
 // awk judges pipes to and from commands, and files that are printed to.
@@ -372,7 +372,7 @@ func (p *listing) awk(bare string) {
 	}
 	for _, m := range regexp.MustCompile(`>>?\s*`+mark).FindAllStringSubmatch(bare, -1) {
 		if t := p.texts[atoi(m[1])]; strings.ContainsAny(t, "/.") {
-			p.j.effect(effect{Writes, p.place(t), false})
+			p.j.effect(Writes, p.place(t), false)
 		}
 	}
 }

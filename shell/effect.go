@@ -6,43 +6,37 @@ import (
 	"strings"
 )
 
-// An effect is what a command does to one path, which is absolute and clean.
-type effect struct {
-	kind TouchKind
-	path string
-	tree bool // with all that lies below
-}
-
-// effect judges what is done to a path, and notes it.
-func (j *judge) effect(f effect) {
+// effect judges what is done to a path, which is absolute and clean, and notes it. A tree is meant with all that lies
+// below.
+func (j *judge) effect(kind TouchKind, path string, tree bool) {
 	w := j.world
-	if f.path == "" {
+	if path == "" {
 		return
 	}
-	j.touch(f.kind, f.path)
-	if w.ours(f.path) {
-		j.deny("D13", "%s belongs to this program, and no command reads or changes it. Use its settings instead.", shown(f.path))
+	j.touch(kind, path)
+	if w.ours(path) {
+		j.deny("D13", "%s belongs to this program, and no command reads or changes it. Use its settings instead.", shown(path))
 		return
 	}
-	switch f.kind {
+	switch kind {
 	case Deletes:
 		switch {
-		case f.tree && (w.whole(f.path) || w.system(f.path)):
+		case tree && (w.whole(path) || w.system(path)):
 			rule := "D1"
-			if drive(f.path) {
+			if drive(path) {
 				rule = "W1"
 			}
-			j.deny(rule, "It would delete %s with all that is in it, which nothing brings back. Name the folder that is meant.", shown(f.path))
-		case !drive(f.path) && w.system(f.path):
-			j.deny("D2", "It would remove or empty %s, which belongs to the system.", shown(f.path))
+			j.deny(rule, "It would delete %s with all that is in it, which nothing brings back. Name the folder that is meant.", shown(path))
+		case !drive(path) && w.system(path):
+			j.deny("D2", "It would remove or empty %s, which belongs to the system.", shown(path))
 		}
 	case Writes:
-		if !drive(f.path) && w.system(f.path) {
-			j.deny("D2", "It would write to %s, which belongs to the system. Write into the workspace instead.", shown(f.path))
+		if !drive(path) && w.system(path) {
+			j.deny("D2", "It would write to %s, which belongs to the system. Write into the workspace instead.", shown(path))
 		}
 	}
-	if f.kind != Reads && w.startup(f.path) {
-		j.deny("D11", "It would change %s, which decides what runs when somebody logs in, or who that is. Change it by hand.", shown(f.path))
+	if kind != Reads && w.startup(path) {
+		j.deny("D11", "It would change %s, which decides what runs when somebody logs in, or who that is. Change it by hand.", shown(path))
 	}
 }
 
@@ -51,15 +45,15 @@ func (j *judge) moved(p string) {
 	if j.world.whole(p) {
 		j.deny("D2", "It would move %s away, or all that is in it. Name the folder that is meant.", shown(p))
 	}
-	j.effect(effect{Deletes, p, true})
+	j.effect(Deletes, p, true)
 }
 
 // effects judges what a program does to its operands. Of a program that is not known here, it may read them all.
 func (j *judge) effects(c command) {
-	at := func(p string) string { return j.path(c.dir, p) }
+	at := func(p string) string { return pathOf(c.dir, p) }
 	all := func(kind TouchKind, tree bool, list []string) {
 		for _, p := range list {
-			j.effect(effect{kind, at(p), tree})
+			j.effect(kind, at(p), tree)
 		}
 	}
 	// to is a last operand, or the folder of -t: what is in from lands there under its own name.
@@ -81,7 +75,7 @@ func (j *judge) effects(c command) {
 	}
 	write := func(targets []string) {
 		for _, p := range targets {
-			j.effect(effect{Writes, p, false})
+			j.effect(Writes, p, false)
 		}
 	}
 	switch c.name {
@@ -119,9 +113,9 @@ func (j *judge) effects(c command) {
 				continue
 			}
 			if c.name != "ln" {
-				j.effect(effect{Reads, at(p), false})
+				j.effect(Reads, at(p), false)
 			} else if j.world.ours(at(p)) {
-				j.effect(effect{Reads, at(p), false})
+				j.effect(Reads, at(p), false)
 			}
 			if content, ok := c.saved[at(p)]; ok {
 				for _, t := range targets {
@@ -136,10 +130,10 @@ func (j *judge) effects(c command) {
 	case "dd":
 		for _, a := range c.args {
 			if f, ok := strings.CutPrefix(a, "of="); ok {
-				j.effect(effect{Writes, at(f), false})
+				j.effect(Writes, at(f), false)
 				j.save(c.env, at(f), c.in)
 			} else if f, ok := strings.CutPrefix(a, "if="); ok {
-				j.effect(effect{Reads, at(f), false})
+				j.effect(Reads, at(f), false)
 			}
 		}
 	case "sed", "gsed":
@@ -169,7 +163,7 @@ func (j *judge) effects(c command) {
 	case "touch", "mkfifo", "mknod":
 		for _, p := range getopt(c.args, "drtmc", "date", "reference", "time", "mode").rest {
 			if j.world.startup(at(p)) || j.world.ours(at(p)) {
-				j.effect(effect{Writes, at(p), false})
+				j.effect(Writes, at(p), false)
 			}
 			j.touch(Writes, at(p))
 		}
@@ -234,8 +228,8 @@ func (j *judge) operands(c command) {
 		if strings.Contains(a, "://") || strings.ContainsAny(a, "\n") {
 			continue
 		}
-		if p := j.path(c.dir, strings.TrimPrefix(a, "@")); j.world.ours(p) || strings.Contains(a, "/") || !strings.ContainsAny(a, " ()$;|") {
-			j.effect(effect{Reads, p, false})
+		if p := pathOf(c.dir, strings.TrimPrefix(a, "@")); j.world.ours(p) || strings.Contains(a, "/") || !strings.ContainsAny(a, " ()$;|") {
+			j.effect(Reads, p, false)
 		}
 	}
 }
@@ -262,7 +256,7 @@ func (j *judge) sed(c command) {
 	}
 	for _, p := range rest {
 		if kind == Writes || p != "" {
-			j.effect(effect{kind, j.path(c.dir, p), false})
+			j.effect(kind, pathOf(c.dir, p), false)
 		}
 	}
 	for _, s := range scripts {
@@ -305,7 +299,7 @@ func (j *judge) sedScript(c command, s string) {
 				if ch|0x20 == 'r' {
 					kind = Reads
 				}
-				j.effect(effect{kind, j.path(c.dir, f), false})
+				j.effect(kind, pathOf(c.dir, f), false)
 			}
 			k = next(k, '\n')
 		case (ch == 's' || ch == 'y') && k+1 < len(s):
@@ -320,7 +314,7 @@ func (j *judge) sedScript(c command, s string) {
 			}
 			if flags < len(s) && s[flags] == 'w' {
 				if f := line(flags + 1); f != "" {
-					j.effect(effect{Writes, j.path(c.dir, f), false})
+					j.effect(Writes, pathOf(c.dir, f), false)
 				}
 				flags = next(flags, '\n')
 			}
@@ -349,18 +343,18 @@ func (j *judge) mirror(c command) {
 			continue
 		}
 		if o.has("", "remove-source-files") {
-			j.effect(effect{Deletes, j.path(c.dir, p), false})
+			j.effect(Deletes, pathOf(c.dir, p), false)
 		}
-		j.effect(effect{Reads, j.path(c.dir, p), false})
+		j.effect(Reads, pathOf(c.dir, p), false)
 	}
 	if k := strings.IndexByte(target, ':'); k > 0 && !strings.Contains(target[:k], "/") && k > 1 {
 		return
 	}
-	p := j.path(c.dir, target)
+	p := pathOf(c.dir, target)
 	if deletes {
-		j.effect(effect{Deletes, p, true})
+		j.effect(Deletes, p, true)
 	}
-	j.effect(effect{Writes, p, false})
+	j.effect(Writes, p, false)
 }
 
 // tar judges the actions that tar starts, and where it unpacks.
@@ -380,11 +374,11 @@ func (j *judge) tar(c command) {
 	}
 	dir := c.dir
 	for _, d := range o.value("C", "directory") {
-		dir = j.path(dir, d)
+		dir = pathOf(dir, d)
 		if o.has("x", "extract", "get") {
-			j.effect(effect{Writes, dir, false})
+			j.effect(Writes, dir, false)
 		} else {
-			j.effect(effect{Reads, dir, false})
+			j.effect(Reads, dir, false)
 		}
 	}
 	for _, f := range o.value("f", "file") {
@@ -395,16 +389,16 @@ func (j *judge) tar(c command) {
 		if o.has("cru", "create", "append", "update") {
 			kind = Writes
 		}
-		j.effect(effect{kind, j.path(c.dir, f), false})
+		j.effect(kind, pathOf(c.dir, f), false)
 	}
 	if o.has("", "remove-files") {
 		for _, p := range o.rest {
-			j.effect(effect{Deletes, j.path(dir, p), true})
+			j.effect(Deletes, pathOf(dir, p), true)
 		}
 	}
 	if o.has("c", "create") {
 		for _, p := range o.rest {
-			j.effect(effect{Reads, j.path(dir, p), false})
+			j.effect(Reads, pathOf(dir, p), false)
 		}
 	}
 }
@@ -421,11 +415,11 @@ func (j *judge) permissions(c command) {
 	}
 	tree := o.has("R", "recursive") || c.deep
 	for _, t := range targets {
-		p := j.path(c.dir, t)
+		p := pathOf(c.dir, t)
 		j.touch(Writes, p)
 		switch {
 		case j.world.ours(p):
-			j.effect(effect{Writes, p, false})
+			j.effect(Writes, p, false)
 		case j.world.system(p):
 			j.deny("D9", "It would change who may use %s, which belongs to the system.", shown(p))
 		case tree && j.world.whole(p):

@@ -59,11 +59,11 @@ func (j *judge) fed(c command) (set, bool) {
 		return j.decode(c), true
 	case "tee", "sponge":
 		for _, p := range getopt(c.args, "").rest {
-			p = j.path(c.dir, p)
+			p = pathOf(c.dir, p)
 			if socket(p) {
 				j.deny("D7", "The command talks to the network through a file name of the shell. Use a program for that, such as curl.")
 			}
-			j.effect(effect{Writes, p, false})
+			j.effect(Writes, p, false)
 			j.save(c.env, p, c.in)
 		}
 		return c.in, true
@@ -161,12 +161,12 @@ func (j *judge) input(e *env, in set) set {
 
 // file judges a program that lies in a file, if this command line made it. A socket or the input may be a file too.
 func (j *judge) file(e *env, c command, name, lang string) {
-	p := j.path(c.dir, name)
+	p := pathOf(c.dir, name)
 	if socket(p) {
 		j.deny("D7", "Text from the network would be run as a program. Save it to a file, and look at it first.")
 		return
 	}
-	j.effect(effect{Reads, p, false})
+	j.effect(Reads, p, false)
 	content := c.saved[p]
 	if p == "/dev/stdin" || p == "/dev/fd/0" || p == "/proc/self/fd/0" {
 		content = known(c.in)
@@ -247,7 +247,7 @@ func (j *judge) interpreter(c command, lang string) set {
 	if len(code) > 0 {
 		if (lang == "perl" || lang == "ruby") && strings.Contains(o.letters, "i") {
 			for _, p := range rest {
-				j.effect(effect{Writes, j.path(c.dir, p), false})
+				j.effect(Writes, pathOf(c.dir, p), false)
 			}
 		}
 		return out
@@ -311,7 +311,7 @@ func (j *judge) awk(c command) set {
 	}
 	if slices.Contains(o.value("i"), "inplace") {
 		for _, p := range rest {
-			j.effect(effect{Writes, j.path(c.dir, p), false})
+			j.effect(Writes, pathOf(c.dir, p), false)
 		}
 	}
 	return j.passed(c, rest)
@@ -321,8 +321,8 @@ func (j *judge) awk(c command) set {
 func (j *judge) passed(c command, files []string) set {
 	from := c.in.taint()
 	for _, f := range files {
-		p := j.path(c.dir, f)
-		j.effect(effect{Reads, p, false})
+		p := pathOf(c.dir, f)
+		j.effect(Reads, p, false)
 		from += c.saved[p].taint()
 	}
 	return set{string(hole) + from}
@@ -450,15 +450,15 @@ func (j *judge) fetch(c command) set {
 		dirs = o.value("", "output-dir")
 		for _, f := range o.value("Dc", "dump-header", "cookie-jar", "stderr") {
 			if f != "-" && len(f) > 0 {
-				j.effect(effect{Writes, j.path(c.dir, f), false})
+				j.effect(Writes, pathOf(c.dir, f), false)
 			}
 		}
 		for _, f := range o.value("TK", "upload-file", "config") {
-			j.effect(effect{Reads, j.path(c.dir, f), false})
+			j.effect(Reads, pathOf(c.dir, f), false)
 		}
 		for _, f := range o.value("dF", "data", "data-binary", "form") {
 			if _, name, ok := strings.Cut(f, "@"); ok {
-				j.effect(effect{Reads, j.path(c.dir, name), false})
+				j.effect(Reads, pathOf(c.dir, name), false)
 			}
 		}
 	case "wget":
@@ -469,7 +469,7 @@ func (j *judge) fetch(c command) set {
 		dirs = o.value("P", "directory-prefix")
 		for _, f := range o.value("oa", "output-file") {
 			if f != "-" {
-				j.effect(effect{Writes, j.path(c.dir, f), false})
+				j.effect(Writes, pathOf(c.dir, f), false)
 			}
 		}
 	case "http", "https", "httpie", "xh":
@@ -488,7 +488,7 @@ func (j *judge) fetch(c command) set {
 	}
 	dir := c.dir
 	if len(dirs) > 0 {
-		dir = j.path(c.dir, dirs[0])
+		dir = pathOf(c.dir, dirs[0])
 	}
 	for _, u := range append(o.rest, o.value("", "url")...) {
 		host := hostOf(u)
@@ -511,8 +511,8 @@ func (j *judge) fetch(c command) set {
 		if f == "-" || f == "" {
 			continue
 		}
-		p := j.path(dir, f)
-		j.effect(effect{Writes, p, false})
+		p := pathOf(dir, f)
+		j.effect(Writes, p, false)
 		j.save(c.env, p, set{string(fromNet)})
 	}
 	if !printed {
@@ -562,8 +562,8 @@ func (j *judge) decode(c command) set {
 	if c.name == "openssl" {
 		for k, a := range c.args {
 			if a == "-out" && k+1 < len(c.args) {
-				p := j.path(c.dir, c.args[k+1])
-				j.effect(effect{Writes, p, false})
+				p := pathOf(c.dir, c.args[k+1])
+				j.effect(Writes, p, false)
 				j.save(c.env, p, set{string(decoded)})
 			}
 		}
@@ -578,11 +578,11 @@ func (j *judge) decode(c command) set {
 	packs := slices.Contains([]string{"gzip", "xz", "bzip2", "zstd", "lz4", "brotli", "gpg"}, c.name) && !o.has("d", "decompress", "decrypt", "uncompress")
 	inPlace := slices.Contains([]string{"gzip", "xz", "bzip2", "gunzip", "bunzip2", "unxz", "uncompress"}, c.name) && !o.has("cltk", "stdout", "to-stdout", "keep", "list", "test")
 	for _, f := range files {
-		p := j.path(c.dir, f)
+		p := pathOf(c.dir, f)
 		from += c.saved[p].taint()
-		j.effect(effect{Reads, p, false})
+		j.effect(Reads, p, false)
 		if inPlace {
-			j.effect(effect{Deletes, p, false})
+			j.effect(Deletes, p, false)
 		}
 		if !packs && strings.Contains(path.Base(f), ".") {
 			j.save(c.env, strings.TrimSuffix(p, path.Ext(p)), set{string(decoded)})
@@ -593,8 +593,8 @@ func (j *judge) decode(c command) set {
 		targets = append(targets, files[1])
 	}
 	for _, f := range targets {
-		p := j.path(c.dir, f)
-		j.effect(effect{Writes, p, false})
+		p := pathOf(c.dir, f)
+		j.effect(Writes, p, false)
 		j.save(c.env, p, set{string(decoded) + from})
 	}
 	if packs {

@@ -101,6 +101,8 @@ const (
 // text alone: it opens no file and starts nothing.
 func Judge(text string, w World, d Dialect) Analysis {
 	j := &judge{world: w.filled(), seen: map[Touch]bool{}}
+	sh := &windows{j}
+	j.foreign = sh
 	harmless := false
 	switch d {
 	case Bash:
@@ -110,7 +112,7 @@ func Judge(text string, w World, d Dialect) Analysis {
 		}
 		e := newEnv(j.world)
 		j.list(e, file.Stmts, nil)
-		harmless = !j.denied() && j.proved(file.Stmts)
+		harmless = proved(j.world, file.Stmts)
 	case PowerShell, Cmd:
 		text, why := checked(text)
 		if why != "" {
@@ -118,9 +120,11 @@ func Judge(text string, w World, d Dialect) Analysis {
 		}
 		e := newEnv(j.world)
 		if d == PowerShell {
-			harmless = j.powershell(e, text, unknown)
+			sh.powershell(e, text, unknown)
+			harmless = psProved(j.world, text)
 		} else {
-			harmless = j.cmd(e, text, unknown)
+			sh.cmd(e, text, unknown)
+			harmless = cmdProved(j.world, text)
 		}
 	default:
 		return Analysis{Rule: "S1", Why: "The text is written for a shell that is not known here."}
@@ -143,9 +147,18 @@ func why2rule(why string) string {
 	return "S1"
 }
 
+// foreign judges the programs and texts of another system.
+type foreign interface {
+	// Program judges a program of Windows, where c is one. It reports whether that is all there is to say about it.
+	Program(c command) (out set, is bool)
+	// Script judges a file of commands of Windows.
+	Script(e *env, text string, in set)
+}
+
 // A judge is one analysis under way.
 type judge struct {
 	world   World
+	foreign foreign
 	steps   int
 	depth   int
 	files   int // made-up names of files

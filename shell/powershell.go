@@ -9,7 +9,7 @@ import (
 // A psReader reads a text in the grammar of PowerShell, and judges it while it reads. It knows the part of the grammar
 // that decides what runs; what it does not understand it takes for a command with these words.
 type psReader struct {
-	j    *judge
+	j    *windows
 	e    *env
 	s    string
 	k    int
@@ -20,21 +20,20 @@ type psReader struct {
 // block marks a value that is a script block; its text follows.
 const block = "\x13"
 
-// powershell judges a text, and reports whether it is proved harmless.
-func (j *judge) powershell(e *env, text string, in set) (harmless bool) {
+// powershell judges a text.
+func (j *windows) powershell(e *env, text string, in set) {
 	if taint(text) != "" {
 		j.denyFedWindows()
-		return false
+		return
 	}
 	if !j.spend(2 * len(text)) {
-		return false
+		return
 	}
 	p := &psReader{j: j, e: e, s: text, item: in}
 	p.statements(0, in)
 	if p.k < len(p.s) && j.depth == 0 {
 		j.deny("S1", "The command cannot be read as PowerShell: a bracket or block is closed that was not opened.")
 	}
-	return !j.denied() && len(known(in)) == 0 && j.psProved(text)
 }
 
 // more reports whether there is text left to read, and work to do.
@@ -123,7 +122,7 @@ func (p *psReader) statements(closing byte, in set) set {
 }
 
 // concatGap is the values of two statements after each other, as a list.
-func (j *judge) concatGap(a, b set) set {
+func (j *windows) concatGap(a, b set) set {
 	if len(a) == 0 {
 		return b
 	}
@@ -584,7 +583,7 @@ func (p *psReader) method(v set, name string, args []set) set {
 		return set{string(fromNet)}
 	case "downloadfile", "downloadfileasync":
 		p.j.winEffect(Writes, p.e.cwd[0], arg(1), false)
-		p.j.save(p.e, p.j.winPath(p.e.cwd[0], arg(1)), set{string(fromNet)})
+		p.j.save(p.e, p.j.world.winPath(p.e.cwd[0], arg(1)), set{string(fromNet)})
 		return nil
 	case "invoke", "invokereturnasis", "begininvoke":
 		p.invokeBlock(v)
@@ -617,8 +616,8 @@ func (p *psReader) run(values []set) {
 				p.j.denyFedWindows()
 			case strings.Trim(s, string([]rune{hole, some})) == "":
 			case maybe(s):
-				p.j.foreign(p.e, PowerShell, read(s, true), nil)
-				p.j.foreign(p.e, PowerShell, read(s, false), nil)
+				p.j.inner(p.e, PowerShell, read(s, true), nil)
+				p.j.inner(p.e, PowerShell, read(s, false), nil)
 			default:
 				p.j.deeper(func() { p.j.powershell(p.e, s, nil) })
 			}

@@ -10,18 +10,18 @@ import (
 
 // A proof goes through a command that may be harmless. It stops at the first thing that is not known to be.
 type proof struct {
-	j    *judge
+	w    World
 	dirs []string // where the command may stand by now
 }
 
 // proved reports whether all of the statements only read, inside the workspace: commands of the table, every word
 // written out, and nothing but pipes and lists between them.
-func (j *judge) proved(list []*syntax.Stmt) bool {
-	p := &proof{j, []string{j.world.Dir}}
-	return j.world.inside(j.world.Dir) && len(list) > 0 && each2(list, p.stmt)
+func proved(w World, list []*syntax.Stmt) bool {
+	p := &proof{w, []string{w.Dir}}
+	return w.inside(w.Dir) && len(list) > 0 && allOf(list, p.stmt)
 }
 
-func each2[T any](list []T, ok func(T) bool) bool {
+func allOf[T any](list []T, ok func(T) bool) bool {
 	for _, x := range list {
 		if !ok(x) {
 			return false
@@ -31,7 +31,7 @@ func each2[T any](list []T, ok func(T) bool) bool {
 }
 
 func (p *proof) stmt(st *syntax.Stmt) bool {
-	if st.Negated || st.Background || st.Coprocess || st.Disown || !each2(st.Redirs, p.redirect) {
+	if st.Negated || st.Background || st.Coprocess || st.Disown || !allOf(st.Redirs, p.redirect) {
 		return false
 	}
 	switch c := st.Cmd.(type) {
@@ -100,7 +100,7 @@ func (p *proof) literal(w *syntax.Word) (string, bool) {
 			if v.brace && v.list {
 				return "", false
 			}
-			b.WriteString(p.j.bare(&env{}, part.Value, false))
+			b.WriteString(glob(part.Value))
 		case *syntax.SglQuoted:
 			if part.Dollar {
 				return "", false
@@ -130,15 +130,15 @@ func (p *proof) literal(w *syntax.Word) (string, bool) {
 
 // path reports whether a word names something inside the workspace that is not protected, wherever the command stands.
 func (p *proof) path(word string) bool {
-	if strings.HasPrefix(word, "~") || strings.ContainsAny(word, "\n\x00") || drive(word) && !drive(p.j.world.Workspace) {
+	if strings.HasPrefix(word, "~") || strings.ContainsAny(word, "\n\x00") || drive(word) && !drive(p.w.Workspace) {
 		return false
 	}
 	for _, dir := range p.dirs {
-		at := p.j.path(dir, word)
+		at := pathOf(dir, word)
 		if drive(dir) {
-			at = p.j.winPath(dir, word)
+			at = p.w.winPath(dir, word)
 		}
-		if !p.j.world.inside(at) || slices.ContainsFunc(elements(strings.TrimPrefix(at, p.j.world.Workspace)), p.j.world.protected) {
+		if !p.w.inside(at) || slices.ContainsFunc(elements(strings.TrimPrefix(at, p.w.Workspace)), p.w.protected) {
 			return false
 		}
 	}
@@ -200,11 +200,11 @@ func (p *proof) reads(name string, args []string) bool {
 			return false
 		}
 		for _, dir := range p.dirs {
-			p.dirs = append(p.dirs, p.j.path(dir, args[0]))
+			p.dirs = append(p.dirs, pathOf(dir, args[0]))
 		}
 		return len(p.dirs) <= maxSet
 	case "command":
-		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V") && each2(args[1:], p.path)
+		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V") && allOf(args[1:], p.path)
 	case "printf":
 		return bare && len(args) > 0 && !strings.HasPrefix(args[0], "-v")
 	case "tail":
@@ -212,7 +212,7 @@ func (p *proof) reads(name string, args []string) bool {
 		return !o.has("fF", "follow", "retry") && p.plain("ncs", 0, args)
 	case "date":
 		o := getopt(args, "sdrf", "set", "date", "reference", "file")
-		return bare && !o.has("s", "set") && each2(o.value("rf", "reference", "file"), p.path) && each2(o.rest, func(a string) bool { return a[0] == '+' })
+		return bare && !o.has("s", "set") && allOf(o.value("rf", "reference", "file"), p.path) && allOf(o.rest, func(a string) bool { return a[0] == '+' })
 	case "diff":
 		return !slices.ContainsFunc(args, func(a string) bool { return a == "-l" || strings.HasPrefix(a, "--pa") || shortHas(a, "l", "UCIFx") }) && p.plain("UCWILxF", 0, args)
 	case "tree":
@@ -230,7 +230,7 @@ func (p *proof) reads(name string, args []string) bool {
 	case "rg":
 		return bare && p.search(args)
 	case "sed":
-		return len(args) > 1 && args[0] == "-n" && lineRange.MatchString(args[1]) && p.plain("", 0, args[2:]) && each2(args[2:], func(a string) bool { return a == "" || a[0] != '-' })
+		return len(args) > 1 && args[0] == "-n" && lineRange.MatchString(args[1]) && p.plain("", 0, args[2:]) && allOf(args[2:], func(a string) bool { return a == "" || a[0] != '-' })
 	case "jq":
 		return p.query(args)
 	case "git":
@@ -378,7 +378,7 @@ func (p *proof) search(args []string) bool {
 	if !slices.Contains(o.long, "files") && !slices.Contains(o.long, "type-list") && len(o.value("e", "regexp")) == 0 && len(rest) > 0 {
 		rest = rest[1:]
 	}
-	return each2(rest, p.path)
+	return allOf(rest, p.path)
 }
 
 var jqReads = regexp.MustCompile(`(^|[^.\w"])(env|import|include|input_filename|get_search_list)\b|\$ENV|\$__prog`)
@@ -411,7 +411,7 @@ func (p *proof) query(args []string) bool {
 	if len(rest) == 0 || wild(rest[0]) || jqReads.MatchString(rest[0]) {
 		return len(rest) == 0
 	}
-	return each2(rest[1:], p.path)
+	return allOf(rest[1:], p.path)
 }
 
 // git is the table of git's commands that only look.

@@ -184,7 +184,7 @@ func (p *psReader) command(in set, called bool) set {
 	for _, argv := range p.j.argvs(to) {
 		if len(argv) > 0 && argv[0] != "nul" {
 			p.j.winEffect(Writes, dir, argv[0], false)
-			p.j.save(p.e, p.j.winPath(dir, argv[0]), out)
+			p.j.save(p.e, p.j.world.winPath(dir, argv[0]), out)
 		}
 	}
 	return out
@@ -279,7 +279,7 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 		all(Reads, false, paths)
 		var out []string
 		for _, w := range paths {
-			at := j.winPath(dir, w)
+			at := j.world.winPath(dir, w)
 			out = append(out, at)
 			if c.name == "get-childitem" {
 				out = append(out, strings.TrimSuffix(at, "/")+"/"+string(star))
@@ -294,7 +294,7 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 		all(Reads, false, paths)
 		out := set{string(hole) + in.taint()}
 		for _, w := range paths {
-			if content, ok := p.e.saved[j.winPath(dir, w)]; ok {
+			if content, ok := p.e.saved[j.world.winPath(dir, w)]; ok {
 				out = content
 			}
 		}
@@ -309,23 +309,23 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 		content := slices.Concat(set(c.value("value", 2)), in, set(c.rest[min(1, len(c.rest)):]))
 		for _, w := range target {
 			j.winEffect(Writes, dir, w, false)
-			j.save(p.e, j.winPath(dir, w), content)
+			j.save(p.e, j.world.winPath(dir, w), content)
 		}
 		return in
 	case "copy-item", "move-item", "rename-item":
 		from := slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.rest[:min(1, len(c.rest))])
 		target := slices.Concat(c.value("destination", 2), c.value("newname", 2), c.rest[min(1, len(c.rest)):])
 		for _, w := range from {
-			at := j.winPath(dir, w)
+			at := j.world.winPath(dir, w)
 			switch {
 			case c.name != "copy-item" && j.world.startup(at):
-				j.effect(effect{Deletes, at, false})
+				j.effect(Deletes, at, false)
 			default:
 				j.winEffect(Reads, dir, w, false)
 			}
 			if content, ok := p.e.saved[at]; ok {
 				for _, t := range target {
-					j.save(p.e, j.winPath(dir, t), content)
+					j.save(p.e, j.world.winPath(dir, t), content)
 				}
 			}
 		}
@@ -334,7 +334,7 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 	case "set-location", "push-location":
 		if len(paths) > 0 {
 			all(Reads, false, paths[:1])
-			p.e.cwd = set{j.winPath(dir, paths[0])}
+			p.e.cwd = set{j.world.winPath(dir, paths[0])}
 		}
 		return nil
 	case "get-location":
@@ -429,7 +429,7 @@ func (p *psReader) other(c psCommand, argv []string, in set) set {
 		}
 		for _, cmd := range append(c.value("arguments", 2), c.value("argumentlist", 3)...) {
 			if strings.Contains(low, "win32_process") {
-				j.foreign(p.e, Cmd, strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(cmd, string(gap), " ")), "-CommandLine "), nil)
+				j.inner(p.e, Cmd, strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(cmd, string(gap), " ")), "-CommandLine "), nil)
 			}
 		}
 	case "get-ciminstance", "get-wmiobject":
@@ -440,19 +440,19 @@ func (p *psReader) other(c psCommand, argv []string, in set) set {
 		j.account()
 	}
 	dir := p.e.cwd[0]
-	if content, ok := p.e.saved[j.winPath(dir, argv[0])]; ok {
+	if content, ok := p.e.saved[j.world.winPath(dir, argv[0])]; ok {
 		for _, text := range content {
 			if taint(text) != "" {
 				j.denyFedWindows()
 			} else {
-				j.foreign(p.e, PowerShell, text, nil)
+				j.inner(p.e, PowerShell, text, nil)
 			}
 		}
 		return unknown
 	}
 	if strings.ContainsRune(c.name, some) && !strings.ContainsAny(argv[0], `/\`) { // a name that is not known, on something that must stay
 		for _, w := range c.rest {
-			if at := j.winPath(dir, w); c.has("recurse", 1) && (j.world.whole(at) || j.world.windowsTree(at)) {
+			if at := j.world.winPath(dir, w); c.has("recurse", 1) && (j.world.whole(at) || j.world.windowsTree(at)) {
 				j.deny("W1", "It would run something that is not known on %s with all that is in it. Write the command out.", shown(at))
 			}
 		}
@@ -557,7 +557,7 @@ func (p *psReader) fetches(c psCommand) set {
 	}
 	for _, f := range append(to, c.value("o", 1)...) {
 		p.j.winEffect(Writes, dir, f, false)
-		p.j.save(p.e, p.j.winPath(dir, f), set{string(fromNet)})
+		p.j.save(p.e, p.j.world.winPath(dir, f), set{string(fromNet)})
 	}
 	return set{string(fromNet)}
 }
@@ -570,9 +570,9 @@ var psPlain = map[string]int{
 }
 
 // psProved reports whether a text is made of commands of the table only, every word written out.
-func (j *judge) psProved(text string) bool {
-	p := &proof{j, []string{j.world.Dir}}
-	if !j.world.inside(j.world.Dir) {
+func psProved(w World, text string) bool {
+	p := &proof{w, []string{w.Dir}}
+	if !w.inside(w.Dir) {
 		return false
 	}
 	for _, part := range psParts(text) {

@@ -311,11 +311,11 @@ func (p *psReader) static(typ, method string, args []set) set {
 	case "io.file.writealltext", "io.file.writeallbytes", "io.file.writealllines", "io.file.appendalltext", "io.file.create", "io.file.openwrite":
 		each(0, func(path string) { p.j.winEffect(Writes, dir, path, false) })
 		if len(args) > 1 {
-			p.j.save(p.e, p.j.winPath(dir, arg(0)), args[1])
+			p.j.save(p.e, p.j.world.winPath(dir, arg(0)), args[1])
 		}
 	case "io.file.readalltext", "io.file.readallbytes", "io.file.readalllines", "io.file.openread":
 		each(0, func(path string) { p.j.winEffect(Reads, dir, path, false) })
-		if content, ok := p.e.saved[p.j.winPath(dir, arg(0))]; ok {
+		if content, ok := p.e.saved[p.j.world.winPath(dir, arg(0))]; ok {
 			return content
 		}
 	case "io.file.copy":

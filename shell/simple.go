@@ -9,7 +9,7 @@ import (
 )
 
 // path is the absolute form of a word that names a file.
-func (j *judge) path(dir, p string) string {
+func pathOf(dir, p string) string {
 	if drive(p) || strings.HasPrefix(p, `\\`) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
@@ -84,7 +84,9 @@ func (j *judge) simple(e *env, argv []string, deep bool) set {
 		}
 	}
 	c.low() // programs of Windows do not care for case
-	j.windowsProgram(c)
+	if out, ok := j.foreign.Program(c); ok {
+		return out
+	}
 	j.system(c)
 	j.effects(c)
 	return j.printed(c)
@@ -112,7 +114,7 @@ func quoteAll(words []string) string {
 func (j *judge) started(c command, word string) bool {
 	var content set
 	if strings.Contains(word, "/") || drive(c.dir) {
-		content = c.saved[j.path(c.dir, strings.ReplaceAll(word, `\`, "/"))]
+		content = c.saved[pathOf(c.dir, strings.ReplaceAll(word, `\`, "/"))]
 	} else {
 		for p, s := range c.saved {
 			if path.Base(p) == word && path.Base(path.Dir(p)) == "bin" {
@@ -126,7 +128,7 @@ func (j *judge) started(c command, word string) bool {
 			return true
 		}
 		if drive(c.dir) {
-			j.cmd(j.clone(c.env), text, c.in)
+			j.foreign.Script(j.clone(c.env), text, c.in)
 			continue
 		}
 		child := j.clone(c.env)
@@ -191,8 +193,8 @@ func (j *judge) builtin(c command) (set, bool) {
 		if len(c.args) == 0 {
 			return nil, true
 		}
-		p := j.path(c.dir, c.args[0])
-		j.effect(effect{Reads, p, false})
+		p := pathOf(c.dir, c.args[0])
+		j.effect(Reads, p, false)
 		content := c.saved[p]
 		if p == "/dev/stdin" || p == "/dev/fd/0" {
 			content = e.in
@@ -267,8 +269,8 @@ func (j *judge) folder(c command) {
 		c.cwd = j.add(set{c.dir}, set{j.world.Dir})
 	case args[0] == "":
 	default:
-		p := j.path(c.dir, args[0])
-		j.effect(effect{Reads, p, false})
+		p := pathOf(c.dir, args[0])
+		j.effect(Reads, p, false)
 		c.cwd = set{p}
 	}
 }

@@ -19,7 +19,7 @@ func (j *judge) system(c command) {
 	}
 	asks := len(c.args) == 1 && slices.Contains([]string{"--help", "--version", "-V", "-h"}, c.args[0])
 	device := slices.ContainsFunc(c.args, func(a string) bool {
-		p := j.path(c.dir, a)
+		p := pathOf(c.dir, a)
 		return strings.HasPrefix(p, "/dev/") && j.world.system(p)
 	})
 	switch name := c.name; name {
@@ -115,7 +115,7 @@ func (j *judge) printed(c command) set {
 			return p
 		})
 	case "realpath", "readlink", "greadlink":
-		return operand(func(p string) string { return j.path(c.dir, p) })
+		return operand(func(p string) string { return pathOf(c.dir, p) })
 	case "which", "command", "type":
 		return operand(func(p string) string { return "/usr/bin/" + path.Base(p) })
 	case "whoami":
@@ -178,7 +178,7 @@ func (j *judge) contents(c command) set {
 	}
 	var out set
 	for _, f := range files {
-		content, ok := c.saved[j.path(c.dir, f)]
+		content, ok := c.saved[pathOf(c.dir, f)]
 		switch {
 		case f == "-" || f == "/dev/stdin":
 			content = c.in

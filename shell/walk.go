@@ -143,22 +143,22 @@ func (j *judge) redirect(e *env, r *syntax.Redirect) (paths []string, away bool)
 			}
 		}
 		for _, dir := range e.cwd {
-			p := j.path(dir, name)
+			p := pathOf(dir, name)
 			if socket(p) {
 				j.deny("D7", "The command talks to the network through a file name of the shell. Use a program for that, such as curl.")
 			}
 			switch r.Op {
 			case syntax.RdrIn, syntax.DplIn:
-				j.effect(effect{Reads, p, false})
+				j.effect(Reads, p, false)
 				if content, ok := e.saved[p]; ok {
 					e.in = content
 				} else if p != "/dev/stdin" {
 					e.in = unknown
 				}
 			case syntax.RdrInOut:
-				j.effect(effect{Writes, p, false})
+				j.effect(Writes, p, false)
 			default:
-				j.effect(effect{Writes, p, false})
+				j.effect(Writes, p, false)
 				if fd == "" || fd == "1" || r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
 					paths = append(paths, p)
 					away = away || p != "/dev/stdout" && p != "/dev/fd/1"
@@ -500,7 +500,7 @@ func (j *judge) program(e *env, name string, v set) {
 	case "BASH_ENV", "ENV":
 		for _, p := range v {
 			for _, dir := range e.cwd {
-				if content, ok := e.saved[j.path(dir, p)]; ok {
+				if content, ok := e.saved[pathOf(dir, p)]; ok {
 					for _, text := range content {
 						j.text(j.clone(e), text, nil)
 					}

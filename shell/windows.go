@@ -8,7 +8,7 @@ import (
 )
 
 // winPath is the path that a word of a Windows shell names. A path without a drive lies on the working folder's.
-func (j *judge) winPath(dir, p string) string {
+func (w World) winPath(dir, p string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	if k := strings.Index(p, "::"); k >= 0 && !strings.Contains(p[:k], "/../") { // a provider's prefix
 		p = p[k+2:]
@@ -19,7 +19,7 @@ func (j *judge) winPath(dir, p string) string {
 		}
 	}
 	if p == "~" || strings.HasPrefix(p, "~/") {
-		p = j.world.Home + p[1:]
+		p = w.Home + p[1:]
 	}
 	if strings.HasPrefix(p, "//") {
 		return p
@@ -37,7 +37,7 @@ func device(p string) bool {
 }
 
 // winEffect judges what is done to a path of a Windows shell. A path from the root may be meant as one of Unix.
-func (j *judge) winEffect(kind TouchKind, dir, p string, tree bool) {
+func (j *windows) winEffect(kind TouchKind, dir, p string, tree bool) {
 	if p == "" {
 		return
 	}
@@ -53,14 +53,32 @@ func (j *judge) winEffect(kind TouchKind, dir, p string, tree bool) {
 		j.deny("W4", "It would write to a raw disk or volume. Do that by hand.")
 	}
 	slashed := strings.ReplaceAll(p, `\`, "/")
-	j.effect(effect{kind, j.winPath(dir, p), tree})
+	j.effect(kind, j.world.winPath(dir, p), tree)
 	if strings.HasPrefix(slashed, "/") && !strings.HasPrefix(slashed, "//") && drive(dir) && j.world.system(at("/", slashed)) {
-		j.effect(effect{kind, at("/", slashed), tree})
+		j.effect(kind, at("/", slashed), tree)
 	}
 }
 
+// windows judges what is written for Windows, together with the judge of everything else.
+type windows struct{ *judge }
+
+// Program judges a program of Windows, where c is one. It reports whether that is all there is to say about it.
+func (j *windows) Program(c command) (out set, is bool) {
+	switch strings.ToLower(c.name) {
+	case "cmd", "command.com":
+		return j.oldShell(c), true
+	case "powershell", "pwsh", "powershell_ise":
+		return j.newShell(c), true
+	}
+	j.windowsProgram(c)
+	return nil, false
+}
+
+// Script judges a file of commands for cmd.
+func (j *windows) Script(e *env, text string, in set) { j.cmd(e, text, in) }
+
 // windowsProgram judges the programs of Windows that stop the machine, wipe disks, and open it to others.
-func (j *judge) windowsProgram(c command) {
+func (j *windows) windowsProgram(c command) {
 	name := strings.ToLower(c.name)
 	low := make([]string, len(c.args))
 	for k, a := range c.args {
@@ -147,7 +165,7 @@ func (j *judge) windowsProgram(c command) {
 	case "takeown":
 		for k, a := range low {
 			if a == "/f" && k+1 < len(c.args) {
-				if p := j.winPath(c.dir, c.args[k+1]); j.world.whole(p) || j.world.windowsTree(p) {
+				if p := j.world.winPath(c.dir, c.args[k+1]); j.world.whole(p) || j.world.windowsTree(p) {
 					j.deny("W9", "It would take %s from the system. Do that by hand.", shown(p))
 				}
 			}
@@ -171,20 +189,20 @@ func (j *judge) windowsProgram(c command) {
 	}
 }
 
-func (j *judge) shadow() {
+func (j *windows) shadow() {
 	j.deny("W8", "It would delete the copies that a backup comes from. Do that by hand.")
 }
 
-func (j *judge) account() {
+func (j *windows) account() {
 	j.deny("W9", "It would make an account, or give it rights. Do that by hand.")
 }
 
 // saves notes what certutil and bitsadmin write.
-func (j *judge) saves(c command, low []string) {
+func (j *windows) saves(c command, low []string) {
 	if len(c.args) < 2 {
 		return
 	}
-	p := j.winPath(c.dir, c.args[len(c.args)-1])
+	p := j.world.winPath(c.dir, c.args[len(c.args)-1])
 	switch {
 	case slices.ContainsFunc(low, func(a string) bool { return strings.Contains(a, "://") }):
 		j.save(c.env, p, set{string(fromNet)})
@@ -194,12 +212,12 @@ func (j *judge) saves(c command, low []string) {
 }
 
 // forfiles judges the command that is run for each file of a tree.
-func (j *judge) forfiles(c command, low []string) {
+func (j *windows) forfiles(c command, low []string) {
 	dir, text := c.dir, ""
 	for k := 0; k+1 < len(low); k++ {
 		switch low[k] {
 		case "/p":
-			dir = j.winPath(c.dir, c.args[k+1])
+			dir = j.world.winPath(c.dir, c.args[k+1])
 		case "/c":
 			text = strings.Trim(c.args[k+1], `"`)
 		}
@@ -212,27 +230,27 @@ func (j *judge) forfiles(c command, low []string) {
 }
 
 // oldShell judges cmd: what stands behind /c or /k, or its input.
-func (j *judge) oldShell(c command) set {
+func (j *windows) oldShell(c command) set {
 	for k, a := range c.args {
 		low := strings.ToLower(a)
 		if low == "/c" || low == "/k" || low == "/r" {
 			text := strings.Join(c.args[k+1:], " ")
-			j.foreign(c.env, Cmd, text, c.in)
+			j.inner(c.env, Cmd, text, c.in)
 			return set{string(hole) + c.in.taint()}
 		}
 		if strings.HasPrefix(low, "/c") || strings.HasPrefix(low, "/k") {
-			j.foreign(c.env, Cmd, a[2:]+" "+strings.Join(c.args[k+1:], " "), c.in)
+			j.inner(c.env, Cmd, a[2:]+" "+strings.Join(c.args[k+1:], " "), c.in)
 			return unknown
 		}
 	}
 	for _, text := range known(c.in) {
-		j.foreign(c.env, Cmd, text, nil)
+		j.inner(c.env, Cmd, text, nil)
 	}
 	return set{string(driven)}
 }
 
 // newShell judges powershell: a text, an encoded text, a file or its input.
-func (j *judge) newShell(c command) set {
+func (j *windows) newShell(c command) set {
 	args := c.args
 	for len(args) > 0 {
 		a := strings.ToLower(args[0])
@@ -256,7 +274,7 @@ func (j *judge) newShell(c command) set {
 				j.deny("W2", "The encoded command cannot be decoded, so nobody can see what it does. Write it out.")
 				return nil
 			}
-			j.foreign(c.env, PowerShell, text, c.in)
+			j.inner(c.env, PowerShell, text, c.in)
 			return unknown
 		case is("command", 1):
 			text := strings.Join(args, " ")
@@ -264,7 +282,7 @@ func (j *judge) newShell(c command) set {
 				args = nil
 				break
 			}
-			j.foreign(c.env, PowerShell, text, c.in)
+			j.inner(c.env, PowerShell, text, c.in)
 			return set{string(hole) + c.in.taint()}
 		case is("file", 1):
 			j.ranFile(c, value)
@@ -279,35 +297,35 @@ func (j *judge) newShell(c command) set {
 			j.ranFile(c, args[0])
 			return unknown
 		}
-		j.foreign(c.env, PowerShell, strings.Join(args, " "), c.in)
+		j.inner(c.env, PowerShell, strings.Join(args, " "), c.in)
 		return unknown
 	}
 	for _, text := range known(c.in) {
-		j.foreign(c.env, PowerShell, text, nil)
+		j.inner(c.env, PowerShell, text, nil)
 	}
 	return set{string(driven)}
 }
 
 // ranFile judges a script that is run, where this command line wrote it.
-func (j *judge) ranFile(c command, name string) {
-	p := j.winPath(c.dir, name)
-	j.effect(effect{Reads, p, false})
+func (j *windows) ranFile(c command, name string) {
+	p := j.world.winPath(c.dir, name)
+	j.effect(Reads, p, false)
 	for _, text := range c.saved[p] {
 		if taint(text) != "" {
 			j.denyFedWindows()
 		} else if text != string(hole) {
-			j.foreign(c.env, PowerShell, text, nil)
+			j.inner(c.env, PowerShell, text, nil)
 		}
 	}
 }
 
 // denyFedWindows refuses text from elsewhere that becomes a program.
-func (j *judge) denyFedWindows() {
+func (j *windows) denyFedWindows() {
 	j.deny("W3", "Text that was fetched or decoded would be run as a program. Save it to a file, and look at it first.")
 }
 
 // foreign judges a text that is given to a shell of Windows, one level down.
-func (j *judge) foreign(e *env, d Dialect, text string, in set) {
+func (j *windows) inner(e *env, d Dialect, text string, in set) {
 	if taint(text) != "" {
 		j.denyFedWindows()
 		return
@@ -340,7 +358,7 @@ func encoded(s string) (string, bool) {
 }
 
 // windowsVariable is the value of an environment variable of Windows, by its name in lower case.
-func (j *judge) windowsVariable(e *env, name string) (set, bool) {
+func (j *windows) windowsVariable(e *env, name string) (set, bool) {
 	home := j.world.Home
 	switch name {
 	case "userprofile", "home":

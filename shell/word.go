@@ -220,6 +220,12 @@ func (j *judge) bare(e *env, s string, first bool) string {
 			s = rest
 		}
 	}
+	return b.String() + glob(s)
+}
+
+// glob is unquoted text without its backslashes, with marks for its patterns.
+func glob(s string) string {
+	var b strings.Builder
 	for k := 0; k < len(s); k++ {
 		switch c := s[k]; c {
 		case '\\':

@@ -79,7 +79,7 @@ func (j *judge) wrapped(c command) (out set, is bool) {
 			out = j.run(j.clone(c.env), known(c.in), nil)
 		}
 		for _, p := range o.rest[:min(1, len(o.rest))] {
-			j.effect(effect{Writes, j.path(c.dir, p), false})
+			j.effect(Writes, pathOf(c.dir, p), false)
 		}
 		return out, true
 	case "xargs", "parallel":
@@ -91,7 +91,7 @@ func (j *judge) wrapped(c command) (out set, is bool) {
 	case "at", "batch":
 		if o := getopt(c.args, "fqt"); !o.has("lcdr") {
 			for _, p := range o.values["f"] {
-				j.run(j.clone(c.env), known(c.saved[j.path(c.dir, p)]), nil)
+				j.run(j.clone(c.env), known(c.saved[pathOf(c.dir, p)]), nil)
 			}
 			return j.run(j.clone(c.env), known(c.in), nil), true
 		}
@@ -105,10 +105,6 @@ func (j *judge) wrapped(c command) (out set, is bool) {
 	case "ed", "ex", "vi", "vim", "nvim", "view", "vimdiff", "emacs", "less", "more", "man":
 		j.editor(c)
 		return nil, false
-	case "cmd", "command.com":
-		return j.oldShell(c), true
-	case "powershell", "pwsh", "powershell_ise":
-		return j.newShell(c), true
 	}
 	w, ok := wrappers[c.name]
 	if !ok {
@@ -206,7 +202,7 @@ func (j *judge) environment(c command) set {
 		return unknown
 	}
 	if dir := getopt(c.args[:len(c.args)-len(rest)], "uC", "chdir").value("C", "chdir"); len(dir) > 0 {
-		child.cwd = set{j.path(c.dir, dir[0])}
+		child.cwd = set{pathOf(c.dir, dir[0])}
 	}
 	return j.simple(child, rest, c.deep)
 }
@@ -222,7 +218,7 @@ func (j *judge) xargs(c command) set {
 	o := getopt(c.args[:len(c.args)-len(rest)], takes, longs...)
 	in := c.in
 	if files := o.value("a", "arg-file"); len(files) > 0 {
-		in = c.saved[j.path(c.dir, files[0])]
+		in = c.saved[pathOf(c.dir, files[0])]
 	}
 	hold := ""
 	if v := o.value("I", "replace"); len(v) > 0 {
@@ -308,22 +304,22 @@ func (j *judge) find(c command) set {
 	}
 	var below []string // each root, and something in it
 	for k, r := range roots {
-		roots[k] = j.path(c.dir, r)
+		roots[k] = pathOf(c.dir, r)
 		below = append(below, roots[k], at(roots[k], string(some)))
 		if roots[k] == "/" {
 			below = append(below, "/etc/"+string(some))
 		}
-		j.effect(effect{Reads, roots[k], false})
+		j.effect(Reads, roots[k], false)
 	}
 	for k := 0; k < len(args); k++ {
 		switch a := args[k]; a {
 		case "-delete":
 			for _, r := range roots {
-				j.effect(effect{Deletes, r, true})
+				j.effect(Deletes, r, true)
 			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if k+1 < len(args) {
-				j.effect(effect{Writes, j.path(c.dir, args[k+1]), false})
+				j.effect(Writes, pathOf(c.dir, args[k+1]), false)
 			}
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			end := k + 1
