@@ -55,11 +55,18 @@ var ours = law{
 		"skill":     1,
 		"store":     1,
 		"ui":        1,
-		"shell":     1,
+		"shell":     4, // over its parts
 		"sandbox":   1,
 		"redact":    1,
 		"egress":    1,
 		"extract":   1,
+
+		// The parts of shell.
+		"shell/value":   0,
+		"shell/source":  1,
+		"shell/proof":   2,
+		"shell/posix":   2,
+		"shell/windows": 3,
 
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
@@ -191,6 +198,13 @@ var ours = law{
 		{pkg: "cmd/jackline", name: "glob", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "grep", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "shell", why: "a kind of question of `permissions test`"},
+		{pkg: "shell/posix", name: "glob", why: "an option of rg"},
+		{pkg: "shell/posix", name: "grep", why: "a program of Unix"},
+		{pkg: "shell/posix", name: "shell", why: "an option of su"},
+		{pkg: "shell/posix", name: "time", why: "a keyword of shells"},
+		{pkg: "shell/proof", name: "glob", why: "an option of rg"},
+		{pkg: "shell/proof", name: "grep", why: "a program of Unix"},
+		{pkg: "shell/proof", name: "time", why: "an option of ls"},
 		{pkg: "policy", name: "shell", why: "a kind of question of `permissions test`"},
 	},
 

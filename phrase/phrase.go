@@ -60,6 +60,38 @@ func (p *Phrase) FindAllString(s string, n int) []string {
 	return nil
 }
 
+// FindString gives the first match, or "".
+func (p *Phrase) FindString(s string) string {
+	if re := p.in(s); re != nil {
+		return re.FindString(s)
+	}
+	return ""
+}
+
+// FindStringSubmatchIndex gives where the first match and its groups stand, or nil.
+func (p *Phrase) FindStringSubmatchIndex(s string) []int {
+	if re := p.in(s); re != nil {
+		return re.FindStringSubmatchIndex(s)
+	}
+	return nil
+}
+
+// FindAllStringSubmatch gives the first n matches with their groups, all of them where n is negative.
+func (p *Phrase) FindAllStringSubmatch(s string, n int) [][]string {
+	if re := p.in(s); re != nil {
+		return re.FindAllStringSubmatch(s, n)
+	}
+	return nil
+}
+
+// FindAllStringSubmatchIndex gives where the first n matches and their groups stand, all of them where n is negative.
+func (p *Phrase) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	if re := p.in(s); re != nil {
+		return re.FindAllStringSubmatchIndex(s, n)
+	}
+	return nil
+}
+
 // ReplaceAllString puts repl, in which $1 is the first group, in the place of each match.
 func (p *Phrase) ReplaceAllString(s, repl string) string {
 	if re := p.in(s); re != nil {

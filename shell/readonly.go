@@ -1,11 +1,15 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jackline-ai/jackline/shell/source"
+)
 
 // ReadOnly reports whether a command is proved to change nothing: simple commands from a short list, joined by &&, ||,
 // ; and line ends, every word literal, no redirection, no pipe, and no operand that names a file.
 func ReadOnly(command string) bool {
-	file, why := parse(command)
+	file, why := source.Parse(command)
 	if why != "" {
 		return false
 	}

@@ -1,30 +1,30 @@
 // Package shell reads the text of commands. It never runs one: it imports nothing that could.
 //
-// It answers three questions about a text in the grammar of Bash. [Check]: may it be run at all? [ReadOnly]: is
-// it proved to change nothing, so that it may run unasked? [Split]: which simple commands is it made of? Between
-// refused and read-only lies everything else, and about that a person is asked.
+// [Judge] says what a command may do, by the rules that the corpus of cases is written from. It reads the whole text in
+// the grammar of its shell and follows it: words are worked out as far as the text determines them, unknown ones are read
+// both as nothing and as something, folders and variables and functions are kept track of, wrappers are looked through,
+// and text that reaches another shell or interpreter is judged in turn. What nobody should run is refused; what is
+// proved to read only, in the workspace, is said to; about everything else a person is asked. What the command would
+// touch comes with it.
 //
-// The list of read-only commands is deliberately short and knows no operand that names a file. Until there is a
-// sandbox nothing else stands between a command and the machine, so the list holds only what cannot read a secret
-// or run another program. The rules that refuse destructive commands, and the long list, come with the sandbox.
+// [Check], [ReadOnly] and [Split] are what the policy asks. ReadOnly is stricter than the verdict: its list is
+// deliberately short and knows no operand that names a file. Until there is a sandbox nothing else stands between a
+// command and the machine, so that list holds only what cannot read a secret or run another program.
 //
-// Reading is bounded: a text has at most [MaxText] bytes and nests only so deep.
+// Reading is bounded: a text has at most [MaxText] bytes, nests only so deep, and takes only so much work.
+//
+// The parts: shell/source reads texts into trees and words, shell/value holds what is known about words and paths,
+// shell/posix is the judge, with the rules D and S, shell/windows judges PowerShell, cmd and the rules W, and
+// shell/proof is the table of what only reads.
 package shell
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"mvdan.cc/sh/v3/syntax"
-)
+import "github.com/jackline-ai/jackline/shell/source"
 
 // MaxText is the size of the longest command that is read, in bytes. What is longer is refused.
-const MaxText = 64 << 10
+const MaxText = source.MaxText
 
-// maxOpen bounds how often a text may open a bracket or a block, and with that how deep the parser may have to go.
-const maxOpen = 8192
+// Normal is the text as it is judged, and as it has to be run: with the line ends of Unix.
+func Normal(command string) string { return source.Normal(command) }
 
 // Word is one word of a command. Text is what the shell would make of it; it means nothing unless Known.
 // It is an alias so that another package can offer the same type without knowing this one.
@@ -33,164 +33,12 @@ type Word = struct {
 	Known bool // the text alone determines it
 }
 
-// Normal is the text as it is judged, and as it has to be run: with the line ends of Unix.
-func Normal(command string) string { return strings.ReplaceAll(command, "\r\n", "\n") }
-
-// Check says why nobody may run a command, in a sentence for a person, or "" where somebody may.
+// Check says why nobody may run a command, in a sentence for a person, or "" where somebody may. It is [Judge] for those
+// who do not know where the command will run.
 func Check(command string) string {
-	_, why := parse(command)
-	return why
-}
-
-// parse reads a command, or says why it is refused.
-func parse(command string) (*syntax.File, string) {
-	if len(command) > MaxText {
-		return nil, tooLong
+	a := Judge(command, World{}, Bash)
+	if a.Verdict == Denied {
+		return a.Why
 	}
-	text := Normal(command)
-	spaces, why := characters(text)
-	if why != "" {
-		return nil, why
-	}
-	if openings(text) > maxOpen {
-		return nil, "The command opens too many brackets and blocks to be read safely. Put it into a script file instead."
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	switch {
-	case err != nil:
-		return nil, "The command cannot be read as Bash: a quote, bracket, block or here-document is probably not closed."
-	case len(file.Stmts) == 0:
-		return nil, "There is no command in it."
-	}
-	if len(spaces) > 0 && bare(file, spaces) {
-		return nil, otherSpace
-	}
-	return file, ""
-}
-
-const tooLong = "The command is longer than 64 KiB. Put it into a script file instead."
-
-// checked is the text of a command of Windows with one kind of line end, or why it is refused.
-func checked(command string) (text, why string) {
-	if len(command) > MaxText {
-		return "", tooLong
-	}
-	text = Normal(command)
-	spaces, why := characters(text)
-	switch {
-	case why != "":
-	case len(spaces) > 0 && unquotedSpace(text, spaces):
-		why = otherSpace
-	case strings.TrimSpace(text) == "":
-		why = "There is no command in it."
-	}
-	return text, why
-}
-
-const otherSpace = "The command holds a space of another kind outside quotes, which looks like a space and is none."
-
-// unquotedSpace reports whether one of the offsets lies outside the quotes of a Windows shell.
-func unquotedSpace(text string, at []uint) bool {
-	quote, k := byte(0), 0
-	for i := 0; i < len(text) && k < len(at); i++ {
-		if uint(i) == at[k] {
-			if quote == 0 {
-				return true
-			}
-			k++
-		}
-		switch c := text[i]; {
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case c == quote:
-			quote = 0
-		}
-	}
-	return false
-}
-
-// openings counts all in a text that could open something which has to be closed again.
-func openings(text string) (n int) {
-	for _, s := range []string{"(", "{", "[", "if", "while", "until", "case", "do"} {
-		n += strings.Count(text, s)
-	}
-	return n
-}
-
-// characters refuses what no command needs and what hides or moves text from a reader's eye. It returns where
-// the spaces stand that are fine in quotes only.
-func characters(text string) (spaces []uint, why string) {
-	if !utf8.ValidString(text) {
-		return nil, "The command is not valid UTF-8."
-	}
-	for k, r := range text {
-		switch {
-		case r == '\t', r == '\n':
-		case r == '\r':
-			return nil, "The command holds a carriage return that ends no line."
-		case unicode.Is(unicode.Cc, r):
-			return nil, "The command holds an invisible control character."
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
-			return nil, "The command holds a character that changes the direction of writing."
-		case r == 0x200b, r == 0x2060, r == 0xfeff:
-			return nil, "The command holds a character without width."
-		case r == 0x2028, r == 0x2029:
-			return nil, "The command holds a line separator that is no line end."
-		case r != ' ' && unicode.Is(unicode.Zs, r):
-			spaces = append(spaces, uint(k))
-		}
-	}
-	return spaces, ""
-}
-
-// bare reports whether one of the offsets lies outside quotes. The text of a here-document counts as quoted: nothing
-// in it is taken apart at spaces.
-func bare(file *syntax.File, offsets []uint) bool {
-	type edge struct {
-		at     uint
-		quoted bool
-	}
-	var edges []edge
-	state := []bool{false} // of the nodes that are open, outermost first
-	bodies := map[syntax.Node]bool{}
-	var ends []uint
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if n == nil {
-			last := len(state) - 1
-			if state[last] != state[last-1] {
-				edges = append(edges, edge{ends[last-1], state[last-1]})
-			}
-			state, ends = state[:last], ends[:last-1]
-			return true
-		}
-		quoted := state[len(state)-1]
-		switch n := n.(type) {
-		case *syntax.SglQuoted, *syntax.DblQuoted:
-			quoted = true
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			quoted = false
-		case *syntax.Redirect:
-			if n.Hdoc != nil {
-				bodies[n.Hdoc] = true
-			}
-		case *syntax.Word:
-			quoted = quoted || bodies[n]
-		}
-		if quoted != state[len(state)-1] {
-			edges = append(edges, edge{n.Pos().Offset(), quoted})
-		}
-		state, ends = append(state, quoted), append(ends, n.End().Offset())
-		return true
-	})
-	slices.SortStableFunc(edges, func(a, b edge) int { return int(a.at) - int(b.at) })
-	k, quoted := 0, false
-	for _, at := range offsets {
-		for ; k < len(edges) && edges[k].at <= at; k++ {
-			quoted = edges[k].quoted
-		}
-		if !quoted {
-			return true
-		}
-	}
-	return false
+	return ""
 }

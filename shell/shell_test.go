@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/jackline-ai/jackline/shell/source"
 )
 
 // TestReadOnly holds the short list: what is on it, and what looks as if it were.
@@ -58,37 +60,39 @@ func TestReadOnly(t *testing.T) {
 // TestCheck holds what is refused outright.
 func TestCheck(t *testing.T) {
 	refused := map[string]string{
-		"":                                  "no command",
-		" \n\t ":                            "no command",
-		"# note":                            "no command",
-		"echo 'a":                           "cannot be read",
-		`echo "a`:                           "cannot be read",
-		"cat <<EOF\nno end":                 "cannot be read",
-		"echo $(ls":                         "cannot be read",
-		"if true; then ls":                  "cannot be read",
-		"ls &&":                             "cannot be read",
-		"ls \x00-la":                        "control",
-		"ls \x1b[0m":                        "control",
-		"ls\x7f":                            "control",
-		"ls\u0085":                          "control",
-		"ls\rrm x":                          "carriage return",
-		"ls\r":                              "carriage return",
-		"ls\r\r\npwd":                       "carriage return",
-		"cat \u2066notes.txt\u2069":         "direction",
-		"ls \u202etxt":                      "direction",
-		"\ufeffgit status":                  "width",
-		"l\u200bs":                          "width",
-		"git status\u2028rm -rf build":      "line separator",
-		"ls\u3000-la":                       "another kind",
-		"ls\u00a0-la":                       "another kind",
-		"ls # a\u00a0b":                     "another kind",
-		"echo \"$(ls\u00a0-la)\"":           "another kind",
-		"echo \"a\u00a0b\" c\u00a0d":        "another kind",
-		"echo 'a\u00a0b'; x\u00a0y":         "another kind",
-		"\xff\xfe":                          "UTF-8",
-		strings.Repeat("a", MaxText+1):      "longer",
-		strings.Repeat("( ", maxOpen+1):     "brackets",
-		"cat <<A <<B\na\nA\nb\nB\nls\u2003": "another kind",
+		"":                                     "no command",
+		" \n\t ":                               "no command",
+		"# note":                               "no command",
+		"echo 'a":                              "cannot be read",
+		`echo "a`:                              "cannot be read",
+		"cat <<EOF\nno end":                    "cannot be read",
+		"echo $(ls":                            "cannot be read",
+		"if true; then ls":                     "cannot be read",
+		"ls &&":                                "cannot be read",
+		"ls \x00-la":                           "control",
+		"ls \x1b[0m":                           "control",
+		"ls\x7f":                               "control",
+		"ls\u0085":                             "control",
+		"ls\rrm x":                             "carriage return",
+		"ls\r":                                 "carriage return",
+		"ls\r\r\npwd":                          "carriage return",
+		"cat \u2066notes.txt\u2069":            "direction",
+		"ls \u202etxt":                         "direction",
+		"\ufeffgit status":                     "width",
+		"l\u200bs":                             "width",
+		"git status\u2028rm -rf build":         "line separator",
+		"ls\u3000-la":                          "another kind",
+		"ls\u00a0-la":                          "another kind",
+		"ls # a\u00a0b":                        "another kind",
+		"echo \"$(ls\u00a0-la)\"":              "another kind",
+		"echo \"a\u00a0b\" c\u00a0d":           "another kind",
+		"echo 'a\u00a0b'; x\u00a0y":            "another kind",
+		"\xff\xfe":                             "UTF-8",
+		strings.Repeat("a", source.MaxText+1):  "longer",
+		strings.Repeat("( ", source.MaxOpen+1): "brackets",
+		"cat <<A <<B\na\nA\nb\nB\nls\u2003":    "another kind",
+		"rm -rf /":                             "delete",
+		"cat ~/.jackline/secrets":              "belongs to this program",
 	}
 	for c, want := range refused {
 		got := Check(c)
@@ -99,8 +103,8 @@ func TestCheck(t *testing.T) {
 	fine := []string{
 		"ls", "ls\r\npwd", "echo 'a\u00a0b'", "echo \"a\u3000b\"", "echo \"$(ls 'a\u00a0b') \u00a0\"",
 		"echo caf\u00e9 \u4f60\u597d",
-		"cat > x <<'EOF'\na\u3000b\nEOF", "cat <<EOF > x\n\u00a0\nEOF\nls", "A=1", "> x", "rm -rf /", "echo \u200d",
-		strings.Repeat("a", MaxText),
+		"cat > x <<'EOF'\na\u3000b\nEOF", "cat <<EOF > x\n\u00a0\nEOF\nls", "A=1", "> x", "rm -rf x", "echo \u200d",
+		strings.Repeat("a", source.MaxText),
 	}
 	for _, c := range fine {
 		if why := Check(c); why != "" {
@@ -211,7 +215,7 @@ func TestBounded(t *testing.T) {
 		"f()", "case x in a) ", "<<a ", "time ", "a=b ",
 		"\"", "'", "\\", "$((1+(", "[[ -n a && ", "let a+", "x\u00a0", "'\u00a0'", "echo \"\u00a0$(", "\"\u00a0\" ",
 	} {
-		text := strings.Repeat(piece, MaxText/len(piece))
+		text := strings.Repeat(piece, source.MaxText/len(piece))
 		if ReadOnly(text) {
 			t.Errorf("%q again and again is read-only", piece)
 		}

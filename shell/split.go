@@ -2,9 +2,10 @@ package shell
 
 import (
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/jackline-ai/jackline/shell/source"
 )
 
 // Split takes a command apart into its simple commands, in the order in which they stand, and each of these into
@@ -12,7 +13,7 @@ import (
 // assignment, no group, loop, condition, function or background job, no redirection but one that throws output away
 // or joins the two streams. A substitution within a word makes the word unknown.
 func Split(command string) (parts [][]Word, ok bool) {
-	file, why := parse(command)
+	file, why := source.Parse(command)
 	if why != "" {
 		return nil, false
 	}
@@ -83,79 +84,29 @@ func harmless(r *syntax.Redirect) bool {
 // resolve is the value of a word as far as the text determines it: quotes and backslashes are removed, and whatever
 // the shell would expand makes it unknown.
 func resolve(w *syntax.Word) Word {
-	var v value
+	var v source.Literal
 	for _, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			v.bare(p.Value)
+			v.Bare(p.Value)
 		case *syntax.SglQuoted:
-			v.open = v.open || p.Dollar
-			v.text.WriteString(p.Value)
+			v.Open = v.Open || p.Dollar
+			v.Text.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			v.open = v.open || p.Dollar
+			v.Open = v.Open || p.Dollar
 			for _, q := range p.Parts {
 				lit, ok := q.(*syntax.Lit)
 				if !ok {
 					return Word{}
 				}
-				v.within(lit.Value)
+				v.Within(lit.Value)
 			}
 		default:
 			return Word{}
 		}
 	}
-	if v.open || v.brace && v.list {
+	if v.Open || v.Brace && v.List {
 		return Word{}
 	}
-	return Word{Text: v.text.String(), Known: true}
-}
-
-// A value is a word on its way to being resolved.
-type value struct {
-	text  strings.Builder
-	open  bool // something in it is expanded
-	brace bool // an unquoted { was seen,
-	list  bool // and what makes it expand
-}
-
-// bare adds unquoted text.
-func (v *value) bare(s string) {
-	for k := 0; k < len(s); k++ {
-		switch c := s[k]; c {
-		case '\\':
-			if k++; k < len(s) && s[k] != '\n' {
-				v.text.WriteByte(s[k])
-			}
-			continue
-		case '*', '?', '[', '$', '`':
-			v.open = true
-		case '~':
-			// The shell expands it at the start of a word, and behind = and : in what looks like an assignment.
-			sofar := v.text.String()
-			if sofar == "" || strings.HasSuffix(sofar, "=") || strings.HasSuffix(sofar, ":") {
-				v.open = true
-			}
-		case '{':
-			v.brace = true
-		case ',':
-			v.list = true
-		case '.':
-			v.list = v.list || strings.HasPrefix(s[k:], "..")
-		}
-		v.text.WriteByte(s[k])
-	}
-}
-
-// within adds text from between double quotes, where a backslash keeps its place before most characters.
-func (v *value) within(s string) {
-	for k := 0; k < len(s); k++ {
-		if s[k] == '\\' && k+1 < len(s) && strings.IndexByte("$`\"\\\n", s[k+1]) >= 0 {
-			if k++; s[k] == '\n' {
-				continue
-			}
-		} else if s[k] == '$' || s[k] == '`' {
-			v.open = true // the parser took it for a character; better safe
-		}
-		v.text.WriteByte(s[k])
-	}
+	return Word{Text: v.Text.String(), Known: true}
 }

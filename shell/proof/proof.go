@@ -1,24 +1,30 @@
-package shell
+// Package proof is the table of commands that only read. It proves a command harmless or says nothing: every part is in the
+// table, every word is written out, every path lies inside the workspace and none is protected.
+package proof
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/jackline-ai/jackline/phrase"
+	"github.com/jackline-ai/jackline/shell/posix"
+	"github.com/jackline-ai/jackline/shell/source"
+	"github.com/jackline-ai/jackline/shell/value"
 )
 
 // A proof goes through a command that may be harmless. It stops at the first thing that is not known to be.
 type proof struct {
-	w    World
+	w    value.World
 	dirs []string // where the command may stand by now
 }
 
-// proved reports whether all of the statements only read, inside the workspace: commands of the table, every word
+// Bash reports whether all of the statements only read, inside the workspace: commands of the table, every word
 // written out, and nothing but pipes and lists between them.
-func proved(w World, list []*syntax.Stmt) bool {
+func Bash(w value.World, list []*syntax.Stmt) bool {
 	p := &proof{w, []string{w.Dir}}
-	return w.inside(w.Dir) && len(list) > 0 && allOf(list, p.stmt)
+	return w.Inside(w.Dir) && len(list) > 0 && allOf(list, p.stmt)
 }
 
 func allOf[T any](list []T, ok func(T) bool) bool {
@@ -52,7 +58,7 @@ func (p *proof) stmt(st *syntax.Stmt) bool {
 			}
 			argv = append(argv, text)
 		}
-		if strings.Contains(argv[0], "/") || wild(argv[0]) {
+		if strings.Contains(argv[0], "/") || value.Wild(argv[0]) {
 			return false
 		}
 		return p.reads(argv[0], argv[1:])
@@ -70,7 +76,7 @@ func (p *proof) redirect(r *syntax.Redirect) bool {
 		fd = r.N.Value
 	}
 	to, ok := p.literal(r.Word)
-	if !ok || wild(to) {
+	if !ok || value.Wild(to) {
 		return false
 	}
 	switch r.Op {
@@ -89,18 +95,18 @@ func (p *proof) redirect(r *syntax.Redirect) bool {
 // literal is the text of a word in which nothing expands but file patterns, which become marks.
 func (p *proof) literal(w *syntax.Word) (string, bool) {
 	var b strings.Builder
-	var v value // braces may span quotes
+	var v source.Literal // braces may span quotes
 	for k, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			v.bare(part.Value)
+			v.Bare(part.Value)
 			if strings.HasPrefix(part.Value, "~") && k == 0 || strings.Contains(part.Value, "=~") || strings.Contains(part.Value, ":~") || strings.ContainsAny(part.Value, "$`") {
 				return "", false
 			}
-			if v.brace && v.list {
+			if v.Brace && v.List {
 				return "", false
 			}
-			b.WriteString(glob(part.Value))
+			b.WriteString(value.Glob(part.Value))
 		case *syntax.SglQuoted:
 			if part.Dollar {
 				return "", false
@@ -115,11 +121,11 @@ func (p *proof) literal(w *syntax.Word) (string, bool) {
 				if !ok {
 					return "", false
 				}
-				in := value{}
-				if in.within(lit.Value); in.open {
+				in := source.Literal{}
+				if in.Within(lit.Value); in.Open {
 					return "", false
 				}
-				b.WriteString(in.text.String())
+				b.WriteString(in.Text.String())
 			}
 		default:
 			return "", false
@@ -130,46 +136,19 @@ func (p *proof) literal(w *syntax.Word) (string, bool) {
 
 // path reports whether a word names something inside the workspace that is not protected, wherever the command stands.
 func (p *proof) path(word string) bool {
-	if strings.HasPrefix(word, "~") || strings.ContainsAny(word, "\n\x00") || drive(word) && !drive(p.w.Workspace) {
+	if strings.HasPrefix(word, "~") || strings.ContainsAny(word, "\n\x00") || value.Drive(word) && !value.Drive(p.w.Workspace) {
 		return false
 	}
 	for _, dir := range p.dirs {
-		at := pathOf(dir, word)
-		if drive(dir) {
-			at = p.w.winPath(dir, word)
+		at := value.PathOf(dir, word)
+		if value.Drive(dir) {
+			at = p.w.WinPath(dir, word)
 		}
-		if !p.w.inside(at) || slices.ContainsFunc(elements(strings.TrimPrefix(at, p.w.Workspace)), p.w.protected) {
+		if !p.w.Inside(at) || slices.ContainsFunc(value.Elements(strings.TrimPrefix(at, p.w.Workspace)), p.w.Protected) {
 			return false
 		}
 	}
 	return true
-}
-
-// protected reports whether a path element is the name of something secret or of the program's own, or a pattern that
-// can be.
-func (w World) protected(elem string) bool {
-	low := strings.ToLower(strings.TrimRight(elem, ". "))
-	low, _, _ = strings.Cut(low, ":")
-	if strings.HasPrefix(low, ".env") && !slices.Contains([]string{".env.example", ".env.sample", ".env.template"}, low) {
-		return true
-	}
-	for _, name := range []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"} {
-		if strings.HasPrefix(low, name) || match(low, name) || wild(low) && match(low, name+".pub") && !everything(low) {
-			return true
-		}
-	}
-	names := []string{
-		".git", "git~1", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".ssh", ".gnupg", ".aws", ".kube", ".jackline",
-	}
-	if wild(low) {
-		names = append(names, ".env", ".env.local", ".env.production")
-	}
-	for _, s := range w.State {
-		if base := strings.ToLower(s[strings.LastIndexByte(s, '/')+1:]); strings.HasPrefix(base, ".") {
-			names = append(names, base)
-		}
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return match(low, name) })
 }
 
 // plain are the commands that only read, whatever their options: their letters that have a value that is no path, and
@@ -192,39 +171,39 @@ func (p *proof) reads(name string, args []string) bool {
 	if c, ok := plain[name]; ok {
 		return p.plain(c.takes, c.text, args)
 	}
-	bare := !slices.ContainsFunc(args, wild)
+	bare := !slices.ContainsFunc(args, value.Wild)
 	switch name {
 	case "cd":
-		args = behind(args, "")
-		if len(args) != 1 || wild(args[0]) || args[0] == "-" || !p.path(args[0]) {
+		args = value.Behind(args, "")
+		if len(args) != 1 || value.Wild(args[0]) || args[0] == "-" || !p.path(args[0]) {
 			return false
 		}
 		for _, dir := range p.dirs {
-			p.dirs = append(p.dirs, pathOf(dir, args[0]))
+			p.dirs = append(p.dirs, value.PathOf(dir, args[0]))
 		}
-		return len(p.dirs) <= maxSet
+		return len(p.dirs) <= posix.MaxSet
 	case "command":
 		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V") && allOf(args[1:], p.path)
 	case "printf":
 		return bare && len(args) > 0 && !strings.HasPrefix(args[0], "-v")
 	case "tail":
-		o := getopt(args, "ncs")
-		return !o.has("fF", "follow", "retry") && p.plain("ncs", 0, args)
+		o := value.Getopt(args, "ncs")
+		return !o.Has("fF", "follow", "retry") && p.plain("ncs", 0, args)
 	case "date":
-		o := getopt(args, "sdrf", "set", "date", "reference", "file")
-		return bare && !o.has("s", "set") && allOf(o.value("rf", "reference", "file"), p.path) && allOf(o.rest, func(a string) bool { return a[0] == '+' })
+		o := value.Getopt(args, "sdrf", "set", "date", "reference", "file")
+		return bare && !o.Has("s", "set") && allOf(o.Literal("rf", "reference", "file"), p.path) && allOf(o.Rest, func(a string) bool { return a[0] == '+' })
 	case "diff":
 		return !slices.ContainsFunc(args, func(a string) bool { return a == "-l" || strings.HasPrefix(a, "--pa") || shortHas(a, "l", "UCIFx") }) && p.plain("UCWILxF", 0, args)
 	case "tree":
-		return bare && !getopt(args, "LPIHT").has("oR", "output", "fromfile") && p.plain("LPIHT", 0, args)
+		return bare && !value.Getopt(args, "LPIHT").Has("oR", "output", "fromfile") && p.plain("LPIHT", 0, args)
 	case "file":
-		return bare && !getopt(args, "mFePf").has("Cm", "compile", "magic-file") && p.plain("FeP", 0, args)
+		return bare && !value.Getopt(args, "mFePf").Has("Cm", "compile", "magic-file") && p.plain("FeP", 0, args)
 	case "uniq":
-		o := getopt(args, "fsw", "skip-fields", "skip-chars", "check-chars")
-		return bare && len(o.rest) <= 1 && p.plain("fsw", 0, args)
+		o := value.Getopt(args, "fsw", "skip-fields", "skip-chars", "check-chars")
+		return bare && len(o.Rest) <= 1 && p.plain("fsw", 0, args)
 	case "sort":
-		o := getopt(args, "kt")
-		return bare && len(o.long) == 0 && strings.Trim(o.letters, "nrufhVbgMcskt") == "" && p.plain("kt", 0, args)
+		o := value.Getopt(args, "kt")
+		return bare && len(o.Long) == 0 && strings.Trim(o.Letters, "nrufhVbgMcskt") == "" && p.plain("kt", 0, args)
 	case "find":
 		return bare && p.find(args)
 	case "rg":
@@ -243,7 +222,7 @@ func (p *proof) reads(name string, args []string) bool {
 	return false
 }
 
-var lineRange = regexp.MustCompile(`^\d+(,\d+)? ?p$`)
+var lineRange = phrase.New(`^\d+(,\d+)? ?p$`)
 
 // shortHas reports whether a cluster of letters has one of them, before one that takes the rest for its value.
 func shortHas(a, letters, takes string) bool {
@@ -271,13 +250,13 @@ func (p *proof) plain(takes string, text int, args []string) bool {
 		case options && a == "--" && text != textOnly:
 			options = false
 		case text == textOnly:
-			if wild(a) && !p.path(a) {
+			if value.Wild(a) && !p.path(a) {
 				return false
 			}
 		case options && strings.HasPrefix(a, "--"):
 			name, v, ok := strings.Cut(a[2:], "=")
 			switch {
-			case wild(a), strings.HasPrefix("files0-from", name) && len(name) > 3:
+			case value.Wild(a), strings.HasPrefix("files0-from", name) && len(name) > 3:
 				return false
 			case name == "regexp" || name == "max-count" || name == "after-context" || name == "before-context" || name == "context" || name == "lines" || name == "bytes":
 				if !ok {
@@ -295,7 +274,7 @@ func (p *proof) plain(takes string, text int, args []string) bool {
 				}
 			}
 		case options && len(a) > 1 && a[0] == '-':
-			if wild(a) {
+			if value.Wild(a) {
 				return false
 			}
 			for i := 1; i < len(a); i++ {
@@ -320,7 +299,7 @@ func (p *proof) plain(takes string, text int, args []string) bool {
 			}
 		case text > 0:
 			text--
-			if wild(a) && !p.path(a) {
+			if value.Wild(a) && !p.path(a) {
 				return false
 			}
 		case !p.path(a):
@@ -363,25 +342,25 @@ func (p *proof) find(args []string) bool {
 // search is rg without what runs programs or looks into hidden files.
 func (p *proof) search(args []string) bool {
 	const takes = "ABCefgjmrtTEMd"
-	o := getopt(args, takes, "regexp", "glob", "type", "type-not", "max-count", "after-context", "before-context", "context", "replace", "encoding", "max-columns", "max-depth", "sort", "color", "colors", "iglob", "threads", "max-filesize", "path-separator", "context-separator", "field-match-separator")
-	for _, l := range o.long {
+	o := value.Getopt(args, takes, "regexp", "glob", "type", "type-not", "max-count", "after-context", "before-context", "context", "replace", "encoding", "max-columns", "max-depth", "sort", "color", "colors", "iglob", "threads", "max-filesize", "path-separator", "context-separator", "field-match-separator")
+	for _, l := range o.Long {
 		for _, bad := range []string{"pre", "hostname-bin", "search-zip", "unrestricted", "hidden", "no-ignore", "file", "ignore-file", "generate", "type-add"} {
 			if l == bad || strings.HasPrefix(l, "no-ignore") {
 				return false
 			}
 		}
 	}
-	if strings.ContainsAny(o.letters, "zuf.") {
+	if strings.ContainsAny(o.Letters, "zuf.") {
 		return false
 	}
-	rest := o.rest
-	if !slices.Contains(o.long, "files") && !slices.Contains(o.long, "type-list") && len(o.value("e", "regexp")) == 0 && len(rest) > 0 {
+	rest := o.Rest
+	if !slices.Contains(o.Long, "files") && !slices.Contains(o.Long, "type-list") && len(o.Literal("e", "regexp")) == 0 && len(rest) > 0 {
 		rest = rest[1:]
 	}
 	return allOf(rest, p.path)
 }
 
-var jqReads = regexp.MustCompile(`(^|[^.\w"])(env|import|include|input_filename|get_search_list)\b|\$ENV|\$__prog`)
+var jqReads = phrase.New(`(^|[^.\w"])(env|import|include|input_filename|get_search_list)\b|\$ENV|\$__prog`)
 
 // query is jq without program files.
 func (p *proof) query(args []string) bool {
@@ -401,14 +380,14 @@ func (p *proof) query(args []string) bool {
 				}
 			}
 		case len(a) > 1 && a[0] == '-':
-			if strings.ContainsAny(a, "fL") || wild(a) {
+			if strings.ContainsAny(a, "fL") || value.Wild(a) {
 				return false
 			}
 		default:
 			rest = append(rest, a)
 		}
 	}
-	if len(rest) == 0 || wild(rest[0]) || jqReads.MatchString(rest[0]) {
+	if len(rest) == 0 || value.Wild(rest[0]) || jqReads.MatchString(rest[0]) {
 		return len(rest) == 0
 	}
 	return allOf(rest[1:], p.path)
@@ -444,18 +423,18 @@ func (p *proof) git(args []string) bool {
 	case "grep":
 		text = !slices.ContainsFunc(args, func(a string) bool { return a == "-e" || a == "-f" })
 	case "branch", "tag":
-		o := getopt(args, "")
-		lists := o.has("lar", "list", "all", "remotes", "show-current", "contains", "no-contains", "merged", "no-merged", "points-at") || sub == "tag" && o.has("n")
-		if strings.ContainsAny(o.letters, "dDmMcCfuste") && sub == "branch" || strings.ContainsAny(o.letters, "dfasumFev") && sub == "tag" {
+		o := value.Getopt(args, "")
+		lists := o.Has("lar", "list", "all", "remotes", "show-current", "contains", "no-contains", "merged", "no-merged", "points-at") || sub == "tag" && o.Has("n")
+		if strings.ContainsAny(o.Letters, "dDmMcCfuste") && sub == "branch" || strings.ContainsAny(o.Letters, "dfasumFev") && sub == "tag" {
 			return false
 		}
-		for _, l := range o.long {
+		for _, l := range o.Long {
 			name := l
 			if !slices.ContainsFunc([]string{"list", "all", "remotes", "show-current", "contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format", "column", "no-column", "color", "no-color", "verbose", "abbrev", "no-abbrev", "ignore-case"}, func(s string) bool { return s == name }) {
 				return false
 			}
 		}
-		return lists || len(o.rest) == 0
+		return lists || len(o.Rest) == 0
 	case "remote":
 		return len(args) == 0 || len(args) == 1 && (args[0] == "-v" || args[0] == "--verbose" || args[0] == "show") || len(args) == 2 && args[0] == "get-url" && args[1][0] != '-'
 	case "stash", "worktree":

@@ -1,24 +1,14 @@
-package shell
+package windows
 
 import (
 	"slices"
 	"strings"
-)
 
-// psAlias is the command that a short name means, in lower case.
-var psAlias = map[string]string{
-	"ri": "remove-item", "rm": "remove-item", "rmdir": "remove-item", "del": "remove-item", "erase": "remove-item", "rd": "remove-item",
-	"gci": "get-childitem", "ls": "get-childitem", "dir": "get-childitem", "gc": "get-content", "cat": "get-content", "type": "get-content",
-	"gi": "get-item", "gl": "get-location", "pwd": "get-location", "sl": "set-location", "cd": "set-location", "chdir": "set-location", "pushd": "push-location",
-	"popd": "pop-location", "sc": "set-content", "ac": "add-content", "clc": "clear-content", "ni": "new-item", "md": "new-item", "mkdir": "new-item",
-	"mi": "move-item", "mv": "move-item", "move": "move-item", "ci": "copy-item", "cpi": "copy-item", "cp": "copy-item", "copy": "copy-item", "rni": "rename-item", "ren": "rename-item",
-	"iex": "invoke-expression", "icm": "invoke-command", "iwr": "invoke-webrequest", "curl": "invoke-webrequest", "wget": "invoke-webrequest", "irm": "invoke-restmethod",
-	"saps": "start-process", "start": "start-process", "sajb": "start-job", "foreach": "foreach-object", "%": "foreach-object", "?": "where-object", "where": "where-object",
-	"echo": "write-output", "write": "write-output", "sls": "select-string", "select": "select-object", "sort": "sort-object", "measure": "measure-object",
-	"ft": "format-table", "fl": "format-list", "gcm": "get-command", "rvpa": "resolve-path", "ii": "invoke-item", "tee": "tee-object", "spps": "stop-process", "kill": "stop-process",
-	"gwmi": "get-wmiobject", "gcim": "get-ciminstance", "rcim": "remove-ciminstance", "rwmi": "remove-wmiobject", "icim": "invoke-cimmethod", "iwmi": "invoke-wmimethod",
-	"rp": "remove-itemproperty", "sp": "set-itemproperty", "set": "set-variable", "sv": "set-variable", "sal": "set-alias", "nal": "new-alias", "ipmo": "import-module", "cli": "clear-item", "si": "set-item",
-}
+	"github.com/jackline-ai/jackline/shell/posix"
+	"github.com/jackline-ai/jackline/shell/proof"
+	"github.com/jackline-ai/jackline/shell/source"
+	"github.com/jackline-ai/jackline/shell/value"
+)
 
 // A psCommand is a command with its words, in one reading.
 type psCommand struct {
@@ -53,35 +43,35 @@ func (c psCommand) value(full string, least int) []string {
 }
 
 // word reads a bare word: quotes and variables within it are part of it.
-func (p *psReader) word() set {
-	v := set{}
+func (p *psReader) word() value.Set {
+	v := value.Set{}
 	for p.more() {
 		switch c := p.s[p.k]; {
 		case c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '|' || c == '&' || c == ',' || c == ')' || c == '}' || c == '{' || c == '>' || c == '<' && p.peek(1) != '#':
 			if len(v) == 0 {
-				return set{""}
+				return value.Set{""}
 			}
 			return v
 		case c == '(' && len(v) > 0:
 			return v
 		case c == '\'' || c == '"':
-			v = p.j.join(v, p.quoted())
-		case c == '$' && (word(p.peek(1)) || p.peek(1) == '{' || p.peek(1) == '('):
-			v = p.j.join(v, p.dollar(len(v) == 0))
+			v = p.j.Join(v, p.quoted())
+		case c == '$' && (source.Word(p.peek(1)) || p.peek(1) == '{' || p.peek(1) == '('):
+			v = p.j.Join(v, p.dollar(len(v) == 0))
 		case c == '`' && p.k+1 < len(p.s):
 			p.k += 2
 			if p.s[p.k-1] != '\n' {
-				v = p.j.join(v, set{string(p.s[p.k-1])})
+				v = p.j.Join(v, value.Set{string(p.s[p.k-1])})
 			}
 		default:
 			r := string(c)
 			switch c {
 			case '*':
-				r = string(star)
+				r = string(value.Star)
 			case '?':
-				r = string(mark)
+				r = string(value.Mark)
 			}
-			v = p.j.join(v, set{r})
+			v = p.j.Join(v, value.Set{r})
 			p.k++
 		}
 	}
@@ -89,16 +79,16 @@ func (p *psReader) word() set {
 }
 
 // argument reads one argument of a command, which may be a list.
-func (p *psReader) argument() set {
-	one := func() set {
+func (p *psReader) argument() value.Set {
+	one := func() value.Set {
 		rest := p.s[p.k:]
 		switch c := rest[0]; {
 		case c == '(' || c == '{' || strings.HasPrefix(rest, "@(") || strings.HasPrefix(rest, "@{") || strings.HasPrefix(rest, "@'") || strings.HasPrefix(rest, `@"`):
 			return p.unary()
-		case c == '@' && len(rest) > 1 && word(rest[1]): // the words of a table
+		case c == '@' && len(rest) > 1 && source.Word(rest[1]): // the words of a table
 			p.k++
 			start := p.k
-			for p.k < len(p.s) && word(p.s[p.k]) {
+			for p.k < len(p.s) && source.Word(p.s[p.k]) {
 				p.k++
 			}
 			return p.variable(psName(p.s[start:p.k]))
@@ -120,18 +110,18 @@ func (p *psReader) argument() set {
 		if !p.more() {
 			break
 		}
-		v = p.j.join(mapped(v, func(s string) string { return s + string(gap) }), one())
+		v = p.j.Join(value.Mapped(v, func(s string) string { return s + string(value.Gap) }), one())
 	}
 	return v
 }
 
 // command reads a command and judges it in all readings. After a call operator its name may be any value.
-func (p *psReader) command(in set, called bool) set {
+func (p *psReader) command(in value.Set, called bool) value.Set {
 	p.blanks(false)
 	if !p.more() {
 		return in
 	}
-	var words []set
+	var words []value.Set
 	if c := p.peek(0); called && strings.IndexByte("({'\"$[@", c) >= 0 {
 		v := p.unary()
 		p.invokeBlock(v)
@@ -139,7 +129,7 @@ func (p *psReader) command(in set, called bool) set {
 	} else {
 		words = append(words, p.word())
 	}
-	var to []set
+	var to []value.Set
 	item := p.item
 	if len(in) > 0 {
 		p.item = in
@@ -174,57 +164,57 @@ func (p *psReader) command(in set, called bool) set {
 			p.k++
 		}
 	}
-	var out set
-	for _, argv := range p.j.argvs(words) {
+	var out value.Set
+	for _, argv := range p.j.Argvs(words) {
 		if len(argv) > 0 {
-			out = p.j.add(out, p.simple(argv, in))
+			out = p.j.Add(out, p.simple(argv, in))
 		}
 	}
-	dir := p.e.cwd[0]
-	for _, argv := range p.j.argvs(to) {
+	dir := p.e.Cwd[0]
+	for _, argv := range p.j.Argvs(to) {
 		if len(argv) > 0 && argv[0] != "nul" {
-			p.j.winEffect(Writes, dir, argv[0], false)
-			p.j.save(p.e, p.j.world.winPath(dir, argv[0]), out)
+			p.j.winEffect(value.Writes, dir, argv[0], false)
+			p.j.Save(p.e, p.j.World.WinPath(dir, argv[0]), out)
 		}
 	}
 	return out
 }
 
 // simple judges a command in one reading.
-func (p *psReader) simple(argv []string, in set) set {
+func (p *psReader) simple(argv []string, in value.Set) value.Set {
 	j := p.j
-	if !j.spend(8) {
+	if !j.Spend(8) {
 		return nil
 	}
-	if t := taint(argv[0]); t != "" {
+	if t := value.Taint(argv[0]); t != "" {
 		j.denyFedWindows()
 		return nil
 	}
 	if strings.HasPrefix(argv[0], block) {
-		return unknown
+		return value.Anything()
 	}
 	c := psCommand{words: argv[1:], params: map[string][]string{}}
 	name := strings.ToLower(argv[0])
-	plain := called(name)
+	plain := value.Called(name)
 	if k := strings.LastIndexByte(plain, '\\'); k >= 0 && strings.HasPrefix(name, "microsoft.") { // with its module
 		plain = plain[k+1:]
 	}
-	if body, ok := p.e.vars["%func "+plain]; ok && p.deep < 100 {
-		p.e.set("%args", set{strings.Join(argv[1:], string(gap))})
+	if body, ok := p.e.Vars["%func "+plain]; ok && p.deep < 100 {
+		p.e.Set("%args", value.Set{strings.Join(argv[1:], string(value.Gap))})
 		p.deep += 20
-		p.run([]set{body})
+		p.run([]value.Set{body})
 		p.deep -= 20
-		return unknown
+		return value.Anything()
 	}
-	if v, ok := p.e.vars["%alias "+plain]; ok && len(v) == 1 {
+	if v, ok := p.e.Vars["%alias "+plain]; ok && len(v) == 1 {
 		plain = v[0]
-	} else if full, ok := psAlias[plain]; ok && plain == name {
+	} else if full, ok := proof.PsCanonical(plain); ok && plain == name {
 		plain = full
 	}
 	c.name = plain
 	for k := 1; k < len(argv); k++ {
 		a := argv[k]
-		if len(a) < 2 || a[0] != '-' || !word(a[1]) || a[1] >= '0' && a[1] <= '9' {
+		if len(a) < 2 || a[0] != '-' || !source.Word(a[1]) || a[1] >= '0' && a[1] <= '9' {
 			c.rest = append(c.rest, a)
 			continue
 		}
@@ -241,18 +231,18 @@ func (p *psReader) simple(argv []string, in set) set {
 			}
 		}
 	}
-	j.touch(Runs, c.name)
-	if len(j.parts) < maxListed {
-		j.parts = append(j.parts, mapped(argv, shown))
+	j.Touch(value.Runs, c.name)
+	if len(j.Parts) < posix.MaxListed {
+		j.Parts = append(j.Parts, value.Mapped(argv, value.Shown))
 	}
 	return p.cmdlet(c, argv, in)
 }
 
 // cmdlet judges the commands of PowerShell itself; all others are programs.
-func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
-	j, dir := p.j, p.e.cwd[0]
+func (p *psReader) cmdlet(c psCommand, argv []string, in value.Set) value.Set {
+	j, dir := p.j, p.e.Cwd[0]
 	paths := slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.value("filepath", 2), c.rest)
-	all := func(kind TouchKind, tree bool, list []string) {
+	all := func(kind value.TouchKind, tree bool, list []string) {
 		for _, w := range list {
 			j.winEffect(kind, dir, w, tree)
 		}
@@ -262,39 +252,39 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 		tree := c.has("recurse", 1)
 		if c.name == "remove-item" && len(paths) == 0 || c.has("inputobject", 2) {
 			for _, text := range in {
-				for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == gap || r == '\n' }) {
-					j.winEffect(Deletes, dir, read(w, true), true)
-					j.winEffect(Deletes, dir, read(w, false), true)
+				for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == value.Gap || r == '\n' }) {
+					j.winEffect(value.Deletes, dir, value.Read(w, true), true)
+					j.winEffect(value.Deletes, dir, value.Read(w, false), true)
 				}
 			}
 		}
 		if c.name == "remove-item" {
-			all(Deletes, tree, paths)
+			all(value.Deletes, tree, paths)
 		}
 		return nil
 	case "get-childitem", "get-item", "resolve-path":
 		if len(paths) == 0 {
 			paths = []string{"."}
 		}
-		all(Reads, false, paths)
+		all(value.Reads, false, paths)
 		var out []string
 		for _, w := range paths {
-			at := j.world.winPath(dir, w)
+			at := j.World.WinPath(dir, w)
 			out = append(out, at)
 			if c.name == "get-childitem" {
-				out = append(out, strings.TrimSuffix(at, "/")+"/"+string(star))
+				out = append(out, strings.TrimSuffix(at, "/")+"/"+string(value.Star))
 			}
 		}
-		return set{strings.Join(out, string(gap))}
+		return value.Set{strings.Join(out, string(value.Gap))}
 	case "get-content", "select-string", "import-csv", "get-filehash", "test-path":
 		if c.name == "select-string" && len(c.value("pattern", 2)) == 0 && len(c.rest) > 0 {
 			paths = paths[:len(paths)-len(c.rest)]
 			paths = append(paths, c.rest[1:]...)
 		}
-		all(Reads, false, paths)
-		out := set{string(hole) + in.taint()}
+		all(value.Reads, false, paths)
+		out := value.Set{string(value.Hole) + in.Taint()}
 		for _, w := range paths {
-			if content, ok := p.e.saved[j.world.winPath(dir, w)]; ok {
+			if content, ok := p.e.Saved[j.World.WinPath(dir, w)]; ok {
 				out = content
 			}
 		}
@@ -306,56 +296,56 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 				target = append(target, target[0]+"/"+n)
 			}
 		}
-		content := slices.Concat(set(c.value("value", 2)), in, set(c.rest[min(1, len(c.rest)):]))
+		content := slices.Concat(value.Set(c.value("value", 2)), in, value.Set(c.rest[min(1, len(c.rest)):]))
 		for _, w := range target {
-			j.winEffect(Writes, dir, w, false)
-			j.save(p.e, j.world.winPath(dir, w), content)
+			j.winEffect(value.Writes, dir, w, false)
+			j.Save(p.e, j.World.WinPath(dir, w), content)
 		}
 		return in
 	case "copy-item", "move-item", "rename-item":
 		from := slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.rest[:min(1, len(c.rest))])
 		target := slices.Concat(c.value("destination", 2), c.value("newname", 2), c.rest[min(1, len(c.rest)):])
 		for _, w := range from {
-			at := j.world.winPath(dir, w)
+			at := j.World.WinPath(dir, w)
 			switch {
-			case c.name != "copy-item" && j.world.startup(at):
-				j.effect(Deletes, at, false)
+			case c.name != "copy-item" && j.World.Startup(at):
+				j.Effect(value.Deletes, at, false)
 			default:
-				j.winEffect(Reads, dir, w, false)
+				j.winEffect(value.Reads, dir, w, false)
 			}
-			if content, ok := p.e.saved[at]; ok {
+			if content, ok := p.e.Saved[at]; ok {
 				for _, t := range target {
-					j.save(p.e, j.world.winPath(dir, t), content)
+					j.Save(p.e, j.World.WinPath(dir, t), content)
 				}
 			}
 		}
-		all(Writes, false, target)
+		all(value.Writes, false, target)
 		return nil
 	case "set-location", "push-location":
 		if len(paths) > 0 {
-			all(Reads, false, paths[:1])
-			p.e.cwd = set{j.world.winPath(dir, paths[0])}
+			all(value.Reads, false, paths[:1])
+			p.e.Cwd = value.Set{j.World.WinPath(dir, paths[0])}
 		}
 		return nil
 	case "get-location":
-		return p.e.cwd
+		return p.e.Cwd
 	case "write-output", "write-host", "write-verbose", "write-information", "write-warning", "write-error", "out-string", "out-host":
 		if len(c.rest)+len(c.params) == 0 {
 			return in
 		}
-		return set{strings.Join(slices.Concat(c.rest, c.value("inputobject", 2), c.value("message", 2)), string(gap))}
+		return value.Set{strings.Join(slices.Concat(c.rest, c.value("inputobject", 2), c.value("message", 2)), string(value.Gap))}
 	case "out-null":
 		return nil
 	case "join-path":
-		return set{strings.Join(slices.Concat(c.value("path", 1), c.value("childpath", 1), c.rest), "/")}
+		return value.Set{strings.Join(slices.Concat(c.value("path", 1), c.value("childpath", 1), c.rest), "/")}
 	case "split-path":
-		return unknown
+		return value.Anything()
 	case "invoke-expression":
-		p.run([]set{append(set(c.value("command", 1)), strings.Join(c.rest, " "))})
+		p.run([]value.Set{append(value.Set(c.value("command", 1)), strings.Join(c.rest, " "))})
 		if len(c.rest)+len(c.params) == 0 {
-			p.run([]set{in})
+			p.run([]value.Set{in})
 		}
-		return unknown
+		return value.Anything()
 	case "invoke-command", "start-job", "start-threadjob", "foreach-object", "where-object", "register-scheduledjob", "measure-command":
 		return p.blocks(c, in)
 	case "start-process", "invoke-item":
@@ -364,21 +354,21 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 	case "invoke-webrequest", "invoke-restmethod", "start-bitstransfer":
 		return p.fetches(c)
 	case "new-object":
-		return nonzero
+		return value.Something()
 	case "set-alias", "new-alias":
 		names := slices.Concat(c.value("name", 1), c.value("value", 1), c.rest)
 		if len(names) > 1 {
 			target := strings.ToLower(names[len(names)-1])
-			if full, ok := psAlias[target]; ok {
+			if full, ok := proof.PsCanonical(target); ok {
 				target = full
 			}
-			p.e.set("%alias "+strings.ToLower(names[0]), set{target})
+			p.e.Set("%alias "+strings.ToLower(names[0]), value.Set{target})
 		}
 		return nil
 	case "set-variable", "new-variable":
 		names := slices.Concat(c.value("name", 1), c.value("value", 1), c.rest)
 		if len(names) > 1 {
-			p.e.set("%"+strings.ToLower(names[0]), set{names[len(names)-1]})
+			p.e.Set("%"+strings.ToLower(names[0]), value.Set{names[len(names)-1]})
 		}
 		return nil
 	case "get-variable":
@@ -387,14 +377,14 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 		}
 	case "get-command":
 		if len(c.rest) > 0 {
-			return set{unquote(c.rest[0])}
+			return value.Set{value.Unquote(c.rest[0])}
 		}
 	case "import-module", ".":
 		p.script(c.rest)
 		return nil
 	case "sort-object", "select-object", "format-table", "format-list", "tee-object ", "group-object", "convertto-json", "convertfrom-json", "measure-object":
 		if c.name == "measure-object" {
-			return nonzero
+			return value.Something()
 		}
 		return in
 	}
@@ -402,73 +392,73 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in set) set {
 }
 
 // other judges the commands that rules name by what they are for, and programs.
-func (p *psReader) other(c psCommand, argv []string, in set) set {
+func (p *psReader) other(c psCommand, argv []string, in value.Set) value.Set {
 	j := p.j
 	low := strings.ToLower(strings.Join(argv, " "))
 	switch c.name {
 	case "format-volume", "clear-disk", "initialize-disk", "remove-partition", "set-disk", "new-partition", "reset-physicaldisk", "remove-virtualdisk", "remove-storagepool":
 		if !c.has("whatif", 2) && (c.name != "set-disk" && c.name != "new-partition") {
-			j.deny("W4", "It would change or wipe a whole disk, volume or boot record, which nothing brings back. Do that by hand.")
+			j.Deny("W4", "It would change or wipe a whole disk, volume or boot record, which nothing brings back. Do that by hand.")
 		}
 	case "set-executionpolicy":
 		for _, v := range append(c.value("executionpolicy", 2), c.rest...) {
 			if v = strings.ToLower(v); v == "bypass" || v == "unrestricted" {
-				j.deny("W5", "It would switch off the check of which scripts may run. Give the policy to the one script that needs it.")
+				j.Deny("W5", "It would switch off the check of which scripts may run. Give the policy to the one script that needs it.")
 			}
 		}
 	case "stop-computer", "restart-computer":
 		if !c.has("whatif", 2) {
-			j.deny("W6", "It would stop or restart the machine. Do that by hand.")
+			j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
 		}
 	case "remove-ciminstance", "remove-wmiobject", "invoke-cimmethod", "invoke-wmimethod":
 		if strings.Contains(low+strings.ToLower(strings.Join(in, "")), "shadowcopy") {
 			j.shadow()
 		}
 		if strings.Contains(low, "win32shutdown") || strings.Contains(low, "reboot") {
-			j.deny("W6", "It would stop or restart the machine. Do that by hand.")
+			j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
 		}
 		for _, cmd := range append(c.value("arguments", 2), c.value("argumentlist", 3)...) {
 			if strings.Contains(low, "win32_process") {
-				j.inner(p.e, Cmd, strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(cmd, string(gap), " ")), "-CommandLine "), nil)
+				j.inner(p.e, value.Cmd, strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(cmd, string(value.Gap), " ")), "-CommandLine "), nil)
 			}
 		}
 	case "get-ciminstance", "get-wmiobject":
-		return set{strings.Join(argv[1:], " ")}
+		return value.Set{strings.Join(argv[1:], " ")}
 	case "remove-wbbackupset", "remove-wbcatalog", "disable-computerrestore":
 		j.shadow()
 	case "new-localuser", "add-localgroupmember", "new-aduser", "add-adgroupmember":
 		j.account()
 	}
-	dir := p.e.cwd[0]
-	if content, ok := p.e.saved[j.world.winPath(dir, argv[0])]; ok {
+	dir := p.e.Cwd[0]
+	if content, ok := p.e.Saved[j.World.WinPath(dir, argv[0])]; ok {
 		for _, text := range content {
-			if taint(text) != "" {
+			if value.Taint(text) != "" {
 				j.denyFedWindows()
 			} else {
-				j.inner(p.e, PowerShell, text, nil)
+				j.inner(p.e, value.PowerShell, text, nil)
 			}
 		}
-		return unknown
+		return value.Anything()
 	}
-	if strings.ContainsRune(c.name, some) && !strings.ContainsAny(argv[0], `/\`) { // a name that is not known, on something that must stay
+	if strings.ContainsRune(c.name, value.Some) && !strings.ContainsAny(argv[0], `/\`) { // a name that is not known, on something that must stay
 		for _, w := range c.rest {
-			if at := j.world.winPath(dir, w); c.has("recurse", 1) && (j.world.whole(at) || j.world.windowsTree(at)) {
-				j.deny("W1", "It would run something that is not known on %s with all that is in it. Write the command out.", shown(at))
+			if at := j.World.WinPath(dir, w); c.has("recurse", 1) && (j.World.Whole(at) || j.World.WindowsTree(at)) {
+				j.Deny("W1", "It would run something that is not known on %s with all that is in it. Write the command out.", value.Shown(at))
 			}
 		}
-		return unknown
+		return value.Anything()
 	}
-	child := j.clone(p.e)
-	child.in = in
+	child := j.Clone(p.e)
+	child.In = in
 	rest := make([]string, len(argv))
 	for k, w := range argv {
 		rest[k] = w
-		if k > 0 && (strings.HasPrefix(w, ".") || drive(w)) && strings.Contains(w, `\`) {
+		if k > 0 && (strings.HasPrefix(w, ".") || value.Drive(w)) && strings.Contains(w, `\`) {
 			rest[k] = strings.ReplaceAll(w, `\`, "/")
 		}
 	}
 	rest[0] = c.name
-	out := j.simple(child, rest, false)
+	out := j.Simple(child, rest, false)
 	if c.name == "get-content" {
 		return out
 	}
@@ -476,13 +466,13 @@ func (p *psReader) other(c psCommand, argv []string, in set) set {
 }
 
 // blocks judges what runs script blocks, for each item of the input.
-func (p *psReader) blocks(c psCommand, in set) set {
+func (p *psReader) blocks(c psCommand, in value.Set) value.Set {
 	item := p.item
 	if len(in) > 0 {
-		p.item = set{}
+		p.item = value.Set{}
 		for _, s := range in {
-			for _, one := range strings.Split(s, string(gap)) {
-				p.item = p.j.add(p.item, set{one})
+			for _, one := range strings.Split(s, string(value.Gap)) {
+				p.item = p.j.Add(p.item, value.Set{one})
 			}
 		}
 	}
@@ -490,11 +480,11 @@ func (p *psReader) blocks(c psCommand, in set) set {
 	for _, w := range c.words {
 		if strings.HasPrefix(w, block) {
 			inner := &psReader{j: p.j, e: p.e, s: strings.TrimPrefix(w, block), item: p.item, deep: p.deep + 1}
-			p.j.deeper(func() { inner.statements(0, nil) })
+			p.j.Deeper(func() { inner.statements(0, nil) })
 		}
 	}
 	for _, w := range slices.Concat(c.value("scriptblock", 2), c.value("filepath", 2)) {
-		if taint(w) != "" {
+		if value.Taint(w) != "" {
 			p.j.denyFedWindows()
 		}
 	}
@@ -504,7 +494,7 @@ func (p *psReader) blocks(c psCommand, in set) set {
 	if c.name == "foreach-object" && len(c.rest) == 1 && strings.EqualFold(c.rest[0], "fullname") {
 		return in
 	}
-	return set{string(hole) + in.taint()}
+	return value.Set{string(value.Hole) + in.Taint()}
 }
 
 // process judges what Start-Process starts.
@@ -524,31 +514,31 @@ func (p *psReader) started(words []string) {
 	p.script(words[:1])
 	argv := words[:1:1]
 	for _, w := range words[1:] {
-		if name := called(strings.ToLower(words[0])); name == "cmd" || name == "powershell" || name == "pwsh" {
+		if name := value.Called(strings.ToLower(words[0])); name == "cmd" || name == "powershell" || name == "pwsh" {
 			argv = append(argv, strings.Fields(w)...)
 		} else {
-			more, _ := cmdWords(w)
+			more, _ := source.CmdWords(w)
 			argv = append(argv, more...)
 		}
 	}
-	child := p.j.clone(p.e)
-	child.in = nil
-	p.j.simple(child, argv, false)
+	child := p.j.Clone(p.e)
+	child.In = nil
+	p.j.Simple(child, argv, false)
 }
 
 // script judges files that are run, where this command line wrote them.
 func (p *psReader) script(names []string) {
 	for _, n := range names {
-		p.j.ranFile(command{env: p.e, dir: p.e.cwd[0]}, n)
+		p.j.ranFile(posix.Command{Env: p.e, Dir: p.e.Cwd[0]}, n)
 	}
 }
 
 // fetches judges what fetches something, and notes where it lands.
-func (p *psReader) fetches(c psCommand) set {
-	dir := p.e.cwd[0]
+func (p *psReader) fetches(c psCommand) value.Set {
+	dir := p.e.Cwd[0]
 	for _, u := range slices.Concat(c.value("uri", 1), c.value("source", 2), c.rest) {
-		if h := hostOf(u); h != "" {
-			p.j.touch(Calls, h)
+		if h := value.HostOf(u); h != "" {
+			p.j.Touch(value.Calls, h)
 		}
 	}
 	to := slices.Concat(c.value("outfile", 2), c.value("destination", 2))
@@ -556,137 +546,8 @@ func (p *psReader) fetches(c psCommand) set {
 		to = append(to, c.rest[1])
 	}
 	for _, f := range append(to, c.value("o", 1)...) {
-		p.j.winEffect(Writes, dir, f, false)
-		p.j.save(p.e, p.j.world.winPath(dir, f), set{string(fromNet)})
+		p.j.winEffect(value.Writes, dir, f, false)
+		p.j.Save(p.e, p.j.World.WinPath(dir, f), value.Set{string(value.FromNet)})
 	}
-	return set{string(fromNet)}
-}
-
-// psPlain are the commands that only read, in lower case; the value says how many operands are text.
-var psPlain = map[string]int{
-	"get-childitem": 0, "get-content": 0, "get-item": 0, "get-location": 0, "get-date": textOnly, "get-command": textOnly, "get-filehash": 0, "get-executionpolicy": textOnly,
-	"select-string": 1, "test-path": 0, "resolve-path": 0, "measure-object": textOnly, "sort-object": textOnly, "select-object": textOnly, "format-table": textOnly,
-	"format-list": textOnly, "write-output": textOnly,
-}
-
-// psProved reports whether a text is made of commands of the table only, every word written out.
-func psProved(w World, text string) bool {
-	p := &proof{w, []string{w.Dir}}
-	if !w.inside(w.Dir) {
-		return false
-	}
-	for _, part := range psParts(text) {
-		words, ok := psWords(part)
-		if !ok || len(words) == 0 {
-			return false
-		}
-		name := strings.ToLower(words[0])
-		if full, ok := psAlias[name]; ok {
-			name = full
-		}
-		if name == "git" {
-			if !p.git(mapped(words[1:], unquote)) {
-				return false
-			}
-			continue
-		}
-		text, ok := psPlain[name]
-		if !ok {
-			return false
-		}
-		for k := 1; k < len(words); k++ {
-			w := words[k]
-			switch param := strings.ToLower(w); {
-			case w == "":
-			case strings.HasPrefix(param, "-") && text != textOnly:
-				if strings.HasPrefix("-pattern", param) && len(param) > 2 {
-					text = 0
-					k++
-				} else if strings.Contains(w, ":") || param == "-stream" || strings.HasPrefix("-credential", param) && len(param) > 3 || param == "-wait" {
-					return false
-				} else if slices.ContainsFunc([]string{"-filter", "-include", "-exclude", "-encoding", "-totalcount", "-tail", "-first", "-last", "-depth", "-context", "-algorithm"}, func(f string) bool { return strings.HasPrefix(f, param) && len(param) > 2 }) && param != "-force" {
-					k++
-				}
-			case text > 0:
-				text--
-				if text+1 >= textOnly/2 {
-					text = textOnly
-				}
-			case strings.HasSuffix(w, ":") || !p.path(w):
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// psParts takes a text apart at pipes, semicolons, line ends, && and ||.
-func psParts(s string) []string {
-	var all []string
-	quote := byte(0)
-	start := 0
-	for k := 0; k < len(s); k++ {
-		switch c := s[k]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
-		case c == '|' || c == ';' || c == '\n' || c == '&' && k+1 < len(s) && s[k+1] == '&' && k > start:
-			if strings.TrimSpace(s[start:k]) != "" {
-				all = append(all, s[start:k])
-			}
-			if k+1 < len(s) && s[k+1] == c {
-				k++
-			}
-			start = k + 1
-		}
-	}
-	if strings.TrimSpace(s[start:]) != "" {
-		all = append(all, s[start:])
-	}
-	return all
-}
-
-// psWords takes one command apart, and fails at whatever expands, calls, assigns or redirects to anything but nothing.
-func psWords(s string) (words []string, ok bool) {
-	for _, nothing := range []string{"2>$null", "2> $null", ">$null", "> $null", "2>&1"} {
-		s = strings.ReplaceAll(s, " "+nothing, " ")
-	}
-	var b strings.Builder
-	open := false
-	for k := 0; k < len(s); k++ {
-		switch c := s[k]; {
-		case c == '\'' || c == '"':
-			end := strings.IndexByte(s[k+1:], c)
-			if end < 0 || c == '"' && strings.ContainsAny(s[k+1:k+1+end], "$`") {
-				return nil, false
-			}
-			b.WriteString(s[k+1 : k+1+end])
-			k += end + 1
-			open = true
-		case c == ' ' || c == '\t' || c == ',':
-			if open {
-				words = append(words, b.String())
-			}
-			b.Reset()
-			open = false
-		case strings.IndexByte("$`(){}[]&@<>=#%", c) >= 0:
-			return nil, false
-		case c == '*':
-			b.WriteRune(star)
-			open = true
-		case c == '?':
-			b.WriteRune(mark)
-			open = true
-		default:
-			b.WriteByte(c)
-			open = true
-		}
-	}
-	if open {
-		words = append(words, b.String())
-	}
-	return words, true
+	return value.Set{string(value.FromNet)}
 }

@@ -1,43 +1,51 @@
-package shell
+package windows
 
 import (
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jackline-ai/jackline/phrase"
+	"github.com/jackline-ai/jackline/shell/posix"
+	"github.com/jackline-ai/jackline/shell/source"
+	"github.com/jackline-ai/jackline/shell/value"
 )
 
 // A psReader reads a text in the grammar of PowerShell, and judges it while it reads. It knows the part of the grammar
 // that decides what runs; what it does not understand it takes for a command with these words.
 type psReader struct {
-	j    *windows
-	e    *env
+	j    *Shells
+	e    *posix.Env
 	s    string
 	k    int
-	item set // what $_ stands for
-	deep int // brackets that are open
+	item value.Set // what $_ stands for
+	deep int       // brackets that are open
 }
+
+// maxDeep is how many brackets may be open: the reader calls itself for each.
+const maxDeep = 200
 
 // block marks a value that is a script block; its text follows.
 const block = "\x13"
 
-// powershell judges a text.
-func (j *windows) powershell(e *env, text string, in set) {
-	if taint(text) != "" {
+// Powershell judges a text.
+func (j *Shells) PowerShell(e *posix.Env, text string, in value.Set) {
+	if value.Taint(text) != "" {
 		j.denyFedWindows()
 		return
 	}
-	if !j.spend(2 * len(text)) {
+	if !j.Spend(2 * len(text)) {
 		return
 	}
 	p := &psReader{j: j, e: e, s: text, item: in}
 	p.statements(0, in)
-	if p.k < len(p.s) && j.depth == 0 {
-		j.deny("S1", "The command cannot be read as PowerShell: a bracket or block is closed that was not opened.")
+	if p.k < len(p.s) && j.Depth == 0 {
+		j.Deny("S1", "The command cannot be read as PowerShell: a bracket or block is closed that was not opened.")
 	}
 }
 
 // more reports whether there is text left to read, and work to do.
-func (p *psReader) more() bool { return p.k < len(p.s) && !p.j.denied() }
+func (p *psReader) more() bool { return p.k < len(p.s) && !p.j.Denied() }
 
 func (p *psReader) peek(n int) byte {
 	if p.k+n < len(p.s) {
@@ -74,19 +82,19 @@ func (p *psReader) blanks(lines bool) {
 // broken refuses text that does not end what it began.
 func (p *psReader) broken() {
 	p.k = len(p.s)
-	if p.j.depth == 0 {
-		p.j.deny("S1", "The command cannot be read as PowerShell: a quote, bracket or block is not closed.")
+	if p.j.Depth == 0 {
+		p.j.Deny("S1", "The command cannot be read as PowerShell: a quote, bracket or block is not closed.")
 	}
 }
 
 // statements reads up to the bracket that closes them, and is what they put out.
-func (p *psReader) statements(closing byte, in set) set {
+func (p *psReader) statements(closing byte, in value.Set) value.Set {
 	p.deep++
 	defer func() { p.deep-- }()
-	if p.deep > 200 {
-		p.j.deny("S3", "The command nests too many brackets to be read safely. Write it flat.")
+	if p.deep > maxDeep {
+		p.j.Deny("S3", "The command nests too many brackets to be read safely. Write it flat.")
 	}
-	var out set
+	var out value.Set
 	for p.more() {
 		p.blanks(true)
 		if !p.more() {
@@ -115,30 +123,30 @@ func (p *psReader) statements(closing byte, in set) set {
 			}
 		}
 	}
-	if closing != 0 && !p.j.denied() {
+	if closing != 0 && !p.j.Denied() {
 		p.broken()
 	}
 	return out
 }
 
 // concatGap is the values of two statements after each other, as a list.
-func (j *windows) concatGap(a, b set) set {
+func (j *Shells) concatGap(a, b value.Set) value.Set {
 	if len(a) == 0 {
 		return b
 	}
 	if len(b) == 0 {
 		return a
 	}
-	return j.concat(mapped(a, func(s string) string { return s + string(gap) }), b)
+	return j.Concat(value.Mapped(a, func(s string) string { return s + string(value.Gap) }), b)
 }
 
 var (
-	psKeyword = regexp.MustCompile(`(?i)^(if|elseif|else|while|for|foreach|do|until|switch|try|catch|finally|function|filter|param|begin|process|end|trap|return|throw|workflow|class|in|break|continue|exit|data|dynamicparam)\b`)
-	psAssign  = regexp.MustCompile(`^(?:\[[\w.\[\]]+\]\s*)*(\$(?:\{[^}]*\}|[\w:]+))((?:\.\w+|\[[^\]]*\])*)\s*(\+|-|\*|/|\?\?)?=(?:[^=]|$)`)
+	psKeyword = phrase.New(`(?i)^(if|elseif|else|while|for|foreach|do|until|switch|try|catch|finally|function|filter|param|begin|process|end|trap|return|throw|workflow|class|in|break|continue|exit|data|dynamicparam)\b`)
+	psAssign  = phrase.New(`^(?:\[[\w.\[\]]+\]\s*)*(\$(?:\{[^}]*\}|[\w:]+))((?:\.\w+|\[[^\]]*\])*)\s*(\+|-|\*|/|\?\?)?=(?:[^=]|$)`)
 )
 
 // pipeline reads elements with | between them.
-func (p *psReader) pipeline(in set) set {
+func (p *psReader) pipeline(in value.Set) value.Set {
 	out := in
 	for first := true; p.more(); first = false {
 		p.blanks(!first)
@@ -157,7 +165,7 @@ func (p *psReader) pipeline(in set) set {
 }
 
 // element reads a keyword, an assignment, an expression or a command.
-func (p *psReader) element(in set, first bool) set {
+func (p *psReader) element(in value.Set, first bool) value.Set {
 	rest := p.s[p.k:]
 	if m := psKeyword.FindString(rest); m != "" && first {
 		return p.keyword(strings.ToLower(m), in)
@@ -170,14 +178,14 @@ func (p *psReader) element(in set, first bool) set {
 		if m[2] == "" {
 			name := psName(m[1])
 			if m[3] == "+" {
-				v = p.j.join(p.variable(name), v)
+				v = p.j.Join(p.variable(name), v)
 			} else if m[3] != "" {
-				v = unknown
+				v = value.Anything()
 			}
 			if len(v) == 0 {
-				v = set{""}
+				v = value.Set{""}
 			}
-			p.e.set("%"+name, v)
+			p.e.Set("%"+name, v)
 		}
 		return nil
 	}
@@ -186,20 +194,20 @@ func (p *psReader) element(in set, first bool) set {
 		p.k++
 		p.blanks(false)
 		return p.command(in, true)
-	case strings.IndexByte("$([{'\"@!", c) >= 0, c >= '0' && c <= '9' && !word(rest[min(1, len(rest)-1)]), c == '-' && len(rest) > 1 && !word(rest[1]):
+	case strings.IndexByte("$([{'\"@!", c) >= 0, c >= '0' && c <= '9' && !source.Word(rest[min(1, len(rest)-1)]), c == '-' && len(rest) > 1 && !source.Word(rest[1]):
 		v := p.expression()
 		if first {
 			return v
 		}
-		return p.j.add(v, in)
+		return p.j.Add(v, in)
 	}
 	return p.command(in, false)
 }
 
 // keyword reads what belongs to a keyword: brackets with conditions, blocks with statements.
-func (p *psReader) keyword(name string, in set) set {
+func (p *psReader) keyword(name string, in value.Set) value.Set {
 	p.k += len(name)
-	var out set
+	var out value.Set
 	loops := name == "while" || name == "for" || name == "do"
 	start := p.k
 	for p.more() {
@@ -216,7 +224,7 @@ func (p *psReader) keyword(name string, in set) set {
 			out = p.j.concatGap(out, p.statements('}', in))
 			if name != "if" && name != "elseif" && name != "try" || !psKeyword.MatchString(strings.TrimLeft(p.s[p.k:], " \t\n")) {
 				if low := strings.ToLower(p.s[start:p.k]); loops && psForever.MatchString(low) && psStarts.MatchString(low) {
-					p.j.deny("W10", "It would start programs over and over until the machine stands still. Give it an end.")
+					p.j.Deny("W10", "It would start programs over and over until the machine stands still. Give it an end.")
 				}
 				return out
 			}
@@ -243,8 +251,8 @@ func (p *psReader) keyword(name string, in set) set {
 }
 
 var (
-	psForever = regexp.MustCompile(`^\s*\(\s*(\$true|1|;\s*;|;\s*\$true\s*;|!\s*\$false|-not\s+\$false|1\s*-eq\s*1)\s*\)|\}\s*while\s*\(\s*(\$true|1)\s*\)`)
-	psStarts  = regexp.MustCompile(`start-process|\bsaps\b|start-job|\bstart\b|invoke-item|&\s*\$|\bcmd(\.exe)?\b|powershell|pwsh|\[diagnostics\.process\]`)
+	psForever = phrase.New(`^\s*\(\s*(\$true|1|;\s*;|;\s*\$true\s*;|!\s*\$false|-not\s+\$false|1\s*-eq\s*1)\s*\)|\}\s*while\s*\(\s*(\$true|1)\s*\)`)
+	psStarts  = phrase.New(`start-process|\bsaps\b|start-job|\bstart\b|invoke-item|&\s*\$|\bcmd(\.exe)?\b|powershell|pwsh|\[diagnostics\.process\]`)
 )
 
 // function notes that a name means a body, and whether that starts itself.
@@ -259,11 +267,11 @@ func (p *psReader) function(name string) {
 	if end := psClose(body); end > 0 {
 		body = body[:end]
 	}
-	starts := regexp.MustCompile(`(?i)(^|[\s;{|&(])`+regexp.QuoteMeta(name)+`($|[\s;}|&)])`).FindAllString(body, -1)
-	if len(starts) > 1 || len(starts) == 1 && regexp.MustCompile(`(?i)start-job|start-process`).MatchString(body) {
-		p.j.deny("W10", "The function %.40q would start itself over and over until the machine stands still. Give it an end.", shown(name))
+	starts := slices.DeleteFunc(strings.FieldsFunc(strings.ToLower(body), func(r rune) bool { return strings.ContainsRune(" \t\n;{}|&()", r) }), func(w string) bool { return w != name })
+	if len(starts) > 1 || len(starts) == 1 && psCopies.MatchString(body) {
+		p.j.Deny("W10", "The function %.40q would start itself over and over until the machine stands still. Give it an end.", value.Shown(name))
 	}
-	p.e.set("%func "+name, set{block + strings.Trim(body, "{}")})
+	p.e.Set("%func "+name, value.Set{block + strings.Trim(body, "{}")})
 }
 
 // psClose is where the bracket that s begins with is closed; 0 where it is not.
@@ -293,7 +301,7 @@ func psClose(s string) int {
 // each reads "($x in values)" behind its bracket, and the block, once for each value.
 func (p *psReader) each() {
 	p.blanks(true)
-	m := regexp.MustCompile(`(?i)^(\$\w+)\s+in\s+`).FindStringSubmatch(p.s[p.k:])
+	m := psIn.FindStringSubmatch(p.s[p.k:])
 	if m == nil {
 		p.statements(')', nil)
 		return
@@ -302,7 +310,7 @@ func (p *psReader) each() {
 	values := p.statements(')', nil)
 	var all []string
 	for _, v := range values {
-		all = append(all, strings.Split(v, string(gap))...)
+		all = append(all, strings.Split(v, string(value.Gap))...)
 	}
 	p.blanks(true)
 	if p.peek(0) != '{' || len(all) == 0 {
@@ -311,9 +319,9 @@ func (p *psReader) each() {
 	body := p.k
 	for _, v := range all {
 		p.k = body + 1
-		p.e.set("%"+psName(m[1]), set{v})
+		p.e.Set("%"+psName(m[1]), value.Set{v})
 		p.statements('}', nil)
-		if p.j.denied() {
+		if p.j.Denied() {
 			return
 		}
 	}
@@ -330,41 +338,41 @@ func psName(s string) string {
 }
 
 // variable is what a variable may hold.
-func (p *psReader) variable(name string) set {
+func (p *psReader) variable(name string) value.Set {
 	switch name {
 	case "_", "psitem", "input":
 		if len(p.item) == 0 {
-			return unknown
+			return value.Anything()
 		}
 		return p.item
 	case "null", "false":
-		return set{""}
+		return value.Set{""}
 	case "true":
-		return set{"True"}
+		return value.Set{"True"}
 	case "pwd":
-		return p.e.cwd
+		return p.e.Cwd
 	case "pshome":
-		return set{"C:/Windows/System32/WindowsPowerShell/v1.0"}
+		return value.Set{"C:/Windows/System32/WindowsPowerShell/v1.0"}
 	case "shellid", "pid", "host", "error", "lastexitcode", "?", "matches", "psversiontable":
-		return nonzero
+		return value.Something()
 	}
-	if v, ok := p.e.vars["%"+name]; ok {
+	if v, ok := p.e.Vars["%"+name]; ok {
 		return v
 	}
 	if v, ok := p.j.windowsVariable(p.e, name); ok {
 		return v
 	}
-	return unknown
+	return value.Anything()
 }
 
 // quoted reads a string at its opening quote.
-func (p *psReader) quoted() set {
+func (p *psReader) quoted() value.Set {
 	q := p.s[p.k]
 	p.k++
-	out := set{string(quoted)}
+	out := value.Set{string(value.Quoted)}
 	var b strings.Builder
 	flush := func() {
-		out = p.j.join(out, set{b.String()})
+		out = p.j.Join(out, value.Set{b.String()})
 		b.Reset()
 	}
 	for p.k < len(p.s) {
@@ -379,9 +387,9 @@ func (p *psReader) quoted() set {
 		case q == '"' && c == '`' && p.k+1 < len(p.s):
 			b.WriteString(psEscape(p.s[p.k+1]))
 			p.k += 2
-		case q == '"' && c == '$' && (word(p.peek(1)) || p.peek(1) == '{' || p.peek(1) == '(' || p.peek(1) == '_'):
+		case q == '"' && c == '$' && (source.Word(p.peek(1)) || p.peek(1) == '{' || p.peek(1) == '(' || p.peek(1) == '_'):
 			flush()
-			out = p.j.join(out, mapped(p.dollar(false), unquote))
+			out = p.j.Join(out, value.Mapped(p.dollar(false), value.Unquote))
 		default:
 			b.WriteByte(c)
 			p.k++
@@ -404,7 +412,7 @@ func psEscape(c byte) string {
 }
 
 // here reads a here-string at its @.
-func (p *psReader) here() set {
+func (p *psReader) here() value.Set {
 	q := p.s[p.k+1]
 	rest := p.s[p.k+2:]
 	end := strings.Index(rest, "\n"+string(q)+"@")
@@ -415,16 +423,16 @@ func (p *psReader) here() set {
 	text := strings.TrimPrefix(rest[:end], "\n")
 	p.k += 2 + end + 3
 	if q == '\'' || !strings.ContainsAny(text, "$`") {
-		return set{text}
+		return value.Set{text}
 	}
 	inner := &psReader{j: p.j, e: p.e, s: `"` + strings.ReplaceAll(text, `"`, `""`) + `"`, item: p.item, deep: p.deep + 1}
 	return inner.quoted()
 }
 
 // dollar reads a variable or a $(…).
-func (p *psReader) dollar(members bool) set {
+func (p *psReader) dollar(members bool) value.Set {
 	rest := p.s[p.k:]
-	var v set
+	var v value.Set
 	switch {
 	case strings.HasPrefix(rest, "$("):
 		p.k += 2
@@ -438,12 +446,12 @@ func (p *psReader) dollar(members bool) set {
 		p.k += end + 1
 		v = p.variable(psName(rest[:end+1]))
 	default:
-		m := regexp.MustCompile(`^\$(?:(?i:env|global|script|local|private|using|variable):)?[\w?$^]*`).FindString(rest)
+		m := psVariable.FindString(rest)
 		p.k += max(1, len(m))
 		v = p.variable(psName(m))
 	}
 	if len(v) == 0 {
-		v = set{""}
+		v = value.Set{""}
 	}
 	if members {
 		v = p.members(v)
@@ -452,15 +460,15 @@ func (p *psReader) dollar(members bool) set {
 }
 
 // members reads .name, .name(…), ::name(…) and […] behind a value.
-func (p *psReader) members(v set) set {
+func (p *psReader) members(v value.Set) value.Set {
 	for p.more() {
 		rest := p.s[p.k:]
-		m := regexp.MustCompile(`^(?:\.|::|\?\.)(\w+|\(|'[^']*'|"[^"]*"|\$\w+)`).FindStringSubmatch(rest)
+		m := psMember.FindStringSubmatch(rest)
 		switch {
 		case m != nil && m[1] == "(":
 			p.k += strings.IndexByte(rest, '(') + 1
 			p.statements(')', nil)
-			v = mapped(v, func(s string) string { return string(hole) + taint(s) })
+			v = value.Mapped(v, func(s string) string { return string(value.Hole) + value.Taint(s) })
 		case m != nil:
 			p.k += len(m[0])
 			name := strings.ToLower(strings.Trim(m[1], `'"`))
@@ -474,7 +482,7 @@ func (p *psReader) members(v set) set {
 		case rest[0] == '[':
 			p.k++
 			index := p.statements(']', nil)
-			v = mapped(v, func(s string) string { return psIndex(s, index) })
+			v = value.Mapped(v, func(s string) string { return psIndex(s, index) })
 		default:
 			return v
 		}
@@ -483,40 +491,40 @@ func (p *psReader) members(v set) set {
 }
 
 // psIndex is a letter or an element of a value.
-func psIndex(s string, index set) string {
-	if len(index) != 1 || !literal(strings.ReplaceAll(s, string(gap), "")) {
-		return string(hole) + taint(s)
+func psIndex(s string, index value.Set) string {
+	if len(index) != 1 || !value.Literal(strings.ReplaceAll(s, string(value.Gap), "")) {
+		return string(value.Hole) + value.Taint(s)
 	}
-	parts := strings.Split(s, string(gap))
+	parts := strings.Split(s, string(value.Gap))
 	if len(parts) == 1 {
 		parts = strings.Split(s, "")
 	}
 	var out []string
-	for _, i := range strings.FieldsFunc(index[0], func(r rune) bool { return r == gap || r == ',' || r == ' ' }) {
+	for _, i := range strings.FieldsFunc(index[0], func(r rune) bool { return r == value.Gap || r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(i)
 		if n < 0 {
 			n += len(parts)
 		}
 		if err != nil || n < 0 || n >= len(parts) {
-			return string(hole) + taint(s)
+			return string(value.Hole) + value.Taint(s)
 		}
 		out = append(out, parts[n])
 	}
-	return strings.Join(out, string(gap))
+	return strings.Join(out, string(value.Gap))
 }
 
 // property is a member of a value that is not called. What names or holds the same thing stays as it is.
-func property(v set, name string) set {
+func property(v value.Set, name string) value.Set {
 	switch name {
 	case "fullname", "path", "pspath", "name", "content", "value", "rawcontent", "directory", "providerpath", "location", "source", "definition", "psparentpath", "directoryname":
 		return v
 	}
-	return mapped(v, func(s string) string { return string(hole) + taint(s) })
+	return value.Mapped(v, func(s string) string { return string(value.Hole) + value.Taint(s) })
 }
 
 // list reads the arguments of a call, up to the closing bracket.
-func (p *psReader) list(closing byte) []set {
-	var all []set
+func (p *psReader) list(closing byte) []value.Set {
+	var all []value.Set
 	for p.more() {
 		p.blanks(true)
 		switch c := p.peek(0); {
@@ -533,28 +541,28 @@ func (p *psReader) list(closing byte) []set {
 			}
 		}
 	}
-	if !p.j.denied() {
+	if !p.j.Denied() {
 		p.broken()
 	}
 	return all
 }
 
 // method is what calling a member of a value gives.
-func (p *psReader) method(v set, name string, args []set) set {
+func (p *psReader) method(v value.Set, name string, args []value.Set) value.Set {
 	arg := func(n int) string {
 		if n < len(args) && len(args[n]) == 1 {
-			return unquote(args[n][0])
+			return value.Unquote(args[n][0])
 		}
-		return string(hole)
+		return string(value.Hole)
 	}
 	var from string
 	for _, a := range append(args, v) {
-		from += a.taint()
+		from += a.Taint()
 	}
-	text := func(f func(string) string) set {
-		return mapped(v, func(s string) string {
-			if s = unquote(s); !literal(s) || !literal(arg(0)) && len(args) > 0 {
-				return string(hole) + taint(s)
+	text := func(f func(string) string) value.Set {
+		return value.Mapped(v, func(s string) string {
+			if s = value.Unquote(s); !value.Literal(s) || !value.Literal(arg(0)) && len(args) > 0 {
+				return string(value.Hole) + value.Taint(s)
 			}
 			return f(s)
 		})
@@ -572,7 +580,7 @@ func (p *psReader) method(v set, name string, args []set) set {
 		return text(func(s string) string {
 			from, err := strconv.Atoi(arg(0))
 			if err != nil || from < 0 || from > len(s) {
-				return string(hole)
+				return string(value.Hole)
 			}
 			if n, err := strconv.Atoi(arg(1)); err == nil && n >= 0 && from+n <= len(s) {
 				return s[from : from+n]
@@ -580,56 +588,64 @@ func (p *psReader) method(v set, name string, args []set) set {
 			return s[from:]
 		})
 	case "downloadstring", "downloaddata", "getstringasync", "openread", "getasync", "getstreamasync", "getresponse", "getbytearrayasync":
-		return set{string(fromNet)}
+		return value.Set{string(value.FromNet)}
 	case "downloadfile", "downloadfileasync":
-		p.j.winEffect(Writes, p.e.cwd[0], arg(1), false)
-		p.j.save(p.e, p.j.world.winPath(p.e.cwd[0], arg(1)), set{string(fromNet)})
+		p.j.winEffect(value.Writes, p.e.Cwd[0], arg(1), false)
+		p.j.Save(p.e, p.j.World.WinPath(p.e.Cwd[0], arg(1)), value.Set{string(value.FromNet)})
 		return nil
 	case "invoke", "invokereturnasis", "begininvoke":
 		p.invokeBlock(v)
-		return unknown
+		return value.Anything()
 	case "invokescript", "addscript", "newscriptblock", "expandstring":
 		p.run(args)
-		return unknown
+		return value.Anything()
 	case "win32shutdown", "win32shutdowntracker", "reboot", "shutdown":
-		p.j.deny("W6", "It would stop or restart the machine. Do that by hand.")
+		p.j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
 	case "delete", "deletetree":
 		for _, s := range v {
-			if literal(s) && (strings.Contains(s, "/") || strings.Contains(s, `\`)) {
-				p.j.winEffect(Deletes, p.e.cwd[0], s, len(args) > 0 || name == "deletetree")
+			if value.Literal(s) && (strings.Contains(s, "/") || strings.Contains(s, `\`)) {
+				p.j.winEffect(value.Deletes, p.e.Cwd[0], s, len(args) > 0 || name == "deletetree")
 			}
 		}
 	case "split":
-		return text(func(s string) string { return strings.ReplaceAll(s, arg(0), string(gap)) })
+		return text(func(s string) string { return strings.ReplaceAll(s, arg(0), string(value.Gap)) })
 	}
-	return set{string(hole) + from}
+	return value.Set{string(value.Hole) + from}
 }
 
 // run judges values that become a program.
-func (p *psReader) run(values []set) {
+func (p *psReader) run(values []value.Set) {
 	for _, v := range values {
 		for _, s := range v {
-			s = strings.TrimPrefix(unquote(s), block)
-			s = strings.ReplaceAll(s, string(gap), "\n")
+			s = strings.TrimPrefix(value.Unquote(s), block)
+			s = strings.ReplaceAll(s, string(value.Gap), "\n")
 			switch {
-			case taint(s) != "":
+			case value.Taint(s) != "":
 				p.j.denyFedWindows()
-			case strings.Trim(s, string([]rune{hole, some})) == "":
-			case maybe(s):
-				p.j.inner(p.e, PowerShell, read(s, true), nil)
-				p.j.inner(p.e, PowerShell, read(s, false), nil)
+			case strings.Trim(s, string([]rune{value.Hole, value.Some})) == "":
+			case value.Maybe(s):
+				p.j.inner(p.e, value.PowerShell, value.Read(s, true), nil)
+				p.j.inner(p.e, value.PowerShell, value.Read(s, false), nil)
 			default:
-				p.j.deeper(func() { p.j.powershell(p.e, s, nil) })
+				p.j.Deeper(func() { p.j.PowerShell(p.e, s, nil) })
 			}
 		}
 	}
 }
 
 // invokeBlock runs a value that is a script block, or the name of a program.
-func (p *psReader) invokeBlock(v set) {
+func (p *psReader) invokeBlock(v value.Set) {
 	for _, s := range v {
-		if strings.Contains(s, block) || taint(s) != "" {
-			p.run([]set{{s}})
+		if strings.Contains(s, block) || value.Taint(s) != "" {
+			p.run([]value.Set{{s}})
 		}
 	}
 }
+
+var psCopies = phrase.New(`(?i)start-job|start-process`)
+
+var psIn = phrase.New(`(?i)^(\$\w+)\s+in\s+`)
+
+var psVariable = phrase.New(`^\$(?:(?i:env|global|script|local|private|using|variable):)?[\w?$^]*`)
+
+var psMember = phrase.New(`^(?:\.|::|\?\.)(\w+|\(|'[^']*'|"[^"]*"|\$\w+)`)

@@ -1,10 +1,12 @@
-package shell
+package posix
 
 import (
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/jackline-ai/jackline/shell/value"
 )
 
 // A wrapper is a program that starts the command in its arguments.
@@ -32,54 +34,54 @@ var wrappers = map[string]wrapper{
 }
 
 // wrapped judges what wrappers start. It reports whether c is one.
-func (j *judge) wrapped(c command) (out set, is bool) {
+func (j *Judge) wrapped(c Command) (out value.Set, is bool) {
 	rest := []string(nil)
-	switch c.name {
+	switch c.Name {
 	case "command":
-		if o := getopt(c.args[:min(1, len(c.args))], ""); o.has("vV") {
+		if o := value.Getopt(c.Args[:min(1, len(c.Args))], ""); o.Has("vV") {
 			return j.printed(c), true
 		}
 	case "poetry", "pipenv", "uv", "bundle":
-		if len(c.args) == 0 || c.args[0] != "run" && c.args[0] != "exec" {
+		if len(c.Args) == 0 || c.Args[0] != "run" && c.Args[0] != "exec" {
 			return nil, false
 		}
 	case "start", "runas", "bwrap", "perf", "gdb", "dotenv", "firejail":
-		if rest = behindFirst(c.args); rest == nil {
+		if rest = behindFirst(c.Args); rest == nil {
 			return nil, false
 		}
 	case "su", "runuser":
-		o := getopt(c.args, "cgGswuC", "command", "session-command", "group", "shell", "user")
-		for _, text := range o.value("c", "command", "session-command") {
-			out = j.add(out, j.run(j.clone(c.env), set{text}, c.in))
+		o := value.Getopt(c.Args, "cgGswuC", "command", "session-command", "group", "shell", "user")
+		for _, text := range o.Literal("c", "command", "session-command") {
+			out = j.Add(out, j.run(j.Clone(c.Env), value.Set{text}, c.In))
 		}
-		if u := o.value("u", "user"); c.name == "runuser" && len(u) > 0 {
-			return j.simple(c.env, behind(c.args, "ugG", "user", "group"), c.deep), true
+		if u := o.Literal("u", "user"); c.Name == "runuser" && len(u) > 0 {
+			return j.Simple(c.Env, value.Behind(c.Args, "ugG", "user", "group"), c.deep), true
 		}
 		if len(out) == 0 {
-			out = j.run(j.clone(c.env), known(c.in), nil)
+			out = j.run(j.Clone(c.Env), Known(c.In), nil)
 		}
 		return out, true
 	case "env":
 		return j.environment(c), true
 	case "flock":
-		args := behind(c.args, "wE", "timeout", "wait", "conflict-exit-code")
+		args := value.Behind(c.Args, "wE", "timeout", "wait", "conflict-exit-code")
 		if len(args) < 2 {
 			return nil, false
 		}
 		if args = args[1:]; args[0] == "-c" || args[0] == "--command" {
-			return j.run(j.clone(c.env), set(args[1:]), c.in), true
+			return j.run(j.Clone(c.Env), value.Set(args[1:]), c.In), true
 		}
-		return j.simple(c.env, behind(args, ""), c.deep), true
+		return j.Simple(c.Env, value.Behind(args, ""), c.deep), true
 	case "script":
-		o := getopt(c.args, "cEITOBomt", "command")
-		for _, text := range o.value("c", "command") {
-			out = j.add(out, j.run(j.clone(c.env), set{text}, c.in))
+		o := value.Getopt(c.Args, "cEITOBomt", "command")
+		for _, text := range o.Literal("c", "command") {
+			out = j.Add(out, j.run(j.Clone(c.Env), value.Set{text}, c.In))
 		}
 		if len(out) == 0 {
-			out = j.run(j.clone(c.env), known(c.in), nil)
+			out = j.run(j.Clone(c.Env), Known(c.In), nil)
 		}
-		for _, p := range o.rest[:min(1, len(o.rest))] {
-			j.effect(Writes, pathOf(c.dir, p), false)
+		for _, p := range o.Rest[:min(1, len(o.Rest))] {
+			j.Effect(value.Writes, value.PathOf(c.Dir, p), false)
 		}
 		return out, true
 	case "xargs", "parallel":
@@ -89,13 +91,13 @@ func (j *judge) wrapped(c command) (out set, is bool) {
 	case "ssh", "slogin", "mosh", "dropbear", "dbclient":
 		return j.remote(c), true
 	case "at", "batch":
-		if o := getopt(c.args, "fqt"); !o.has("lcdr") {
-			for _, p := range o.values["f"] {
-				j.run(j.clone(c.env), known(c.saved[pathOf(c.dir, p)]), nil)
+		if o := value.Getopt(c.Args, "fqt"); !o.Has("lcdr") {
+			for _, p := range o.Values["f"] {
+				j.run(j.Clone(c.Env), Known(c.Saved[value.PathOf(c.Dir, p)]), nil)
 			}
-			return j.run(j.clone(c.env), known(c.in), nil), true
+			return j.run(j.Clone(c.Env), Known(c.In), nil), true
 		}
-		return unknown, true
+		return value.Anything(), true
 	case "git":
 		j.git(c)
 		return nil, false
@@ -106,35 +108,35 @@ func (j *judge) wrapped(c command) (out set, is bool) {
 		j.editor(c)
 		return nil, false
 	}
-	w, ok := wrappers[c.name]
+	w, ok := wrappers[c.Name]
 	if !ok {
 		return nil, false
 	}
 	if rest == nil {
-		if w.skip > 0 && len(wrappers[c.name].takes)+len(w.longs) == 0 && w.skip <= len(c.args) {
-			rest = behind(c.args[w.skip:], "")
+		if w.skip > 0 && len(wrappers[c.Name].takes)+len(w.longs) == 0 && w.skip <= len(c.Args) {
+			rest = value.Behind(c.Args[w.skip:], "")
 		} else {
-			rest = behind(c.args, w.takes, w.longs...)
+			rest = value.Behind(c.Args, w.takes, w.longs...)
 			rest = rest[min(w.skip, len(rest)):]
 		}
 	}
 	if w.sets {
-		rest = j.leading(c.env, rest)
+		rest = j.leading(c.Env, rest)
 	}
 	switch {
-	case len(rest) == 0 && (c.name == "sudo" || c.name == "doas") && len(c.args) > 0: // a shell that reads its input
-		return j.run(j.clone(c.env), known(c.in), nil), true
+	case len(rest) == 0 && (c.Name == "sudo" || c.Name == "doas") && len(c.Args) > 0: // a shell that reads its input
+		return j.run(j.Clone(c.Env), Known(c.In), nil), true
 	case len(rest) == 0:
 		return nil, true
 	case w.joins && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n;|&"):
-		return j.run(j.clone(c.env), set{rest[0]}, c.in), true
-	case w.joins && c.name != "wsl":
-		return j.run(j.clone(c.env), set{strings.Join(rest, " ")}, c.in), true
+		return j.run(j.Clone(c.Env), value.Set{rest[0]}, c.In), true
+	case w.joins && c.Name != "wsl":
+		return j.run(j.Clone(c.Env), value.Set{strings.Join(rest, " ")}, c.In), true
 	}
-	if c.name == "wsl" && (rest[0] == "-e" || rest[0] == "--exec" || rest[0] == "--") {
+	if c.Name == "wsl" && (rest[0] == "-e" || rest[0] == "--exec" || rest[0] == "--") {
 		rest = rest[1:]
 	}
-	return j.simple(c.env, rest, c.deep), true
+	return j.Simple(c.Env, rest, c.deep), true
 }
 
 // behindFirst is what stands behind options and other words that are no program, for wrappers with options of all
@@ -148,11 +150,11 @@ func behindFirst(args []string) []string {
 	return nil
 }
 
-// known is s without what is not known at all: that is no text to judge.
-func known(s set) set {
-	var all set
+// Known is s without what is not known at all: that is no text to judge.
+func Known(s value.Set) value.Set {
+	var all value.Set
 	for _, v := range s {
-		if v != string(hole) && v != "" {
+		if v != string(value.Hole) && v != "" {
 			all = append(all, v)
 		}
 	}
@@ -160,22 +162,22 @@ func known(s set) set {
 }
 
 // leading takes assignments from the front of a command.
-func (j *judge) leading(e *env, args []string) []string {
+func (j *Judge) leading(e *Env, args []string) []string {
 	for len(args) > 0 {
 		name, v, ok := strings.Cut(args[0], "=")
 		if !ok || !syntax.ValidName(name) {
 			break
 		}
-		j.program(e, name, set{v})
-		e.set(name, j.add(e.value(name), set{v}))
+		j.program(e, name, value.Set{v})
+		e.Set(name, j.Add(e.value(name), value.Set{v}))
 		args = args[1:]
 	}
 	return args
 }
 
 // environment is env, with its options and assignments.
-func (j *judge) environment(c command) set {
-	for k, a := range c.args {
+func (j *Judge) environment(c Command) value.Set {
+	for k, a := range c.Args {
 		text, ok := strings.CutPrefix(a, "-S")
 		if !ok {
 			text, ok = strings.CutPrefix(a, "--split-string")
@@ -185,61 +187,61 @@ func (j *judge) environment(c command) set {
 			ok, text = true, ""
 		}
 		if ok {
-			rest := c.args[k+1:]
+			rest := c.Args[k+1:]
 			if text == "" && len(rest) > 0 {
 				text, rest = rest[0], rest[1:]
 			}
-			return j.run(j.clone(c.env), set{strings.TrimSpace(text) + quoteAll(rest)}, c.in)
+			return j.run(j.Clone(c.Env), value.Set{strings.TrimSpace(text) + value.QuoteAll(rest)}, c.In)
 		}
 		if !strings.HasPrefix(a, "-") {
 			break
 		}
 	}
-	child := j.clone(c.env)
-	rest := behind(c.args, "uCP", "unset", "chdir")
+	child := j.Clone(c.Env)
+	rest := value.Behind(c.Args, "uCP", "unset", "chdir")
 	rest = j.leading(child, rest)
 	if len(rest) == 0 {
-		return unknown
+		return value.Anything()
 	}
-	if dir := getopt(c.args[:len(c.args)-len(rest)], "uC", "chdir").value("C", "chdir"); len(dir) > 0 {
-		child.cwd = set{pathOf(c.dir, dir[0])}
+	if dir := value.Getopt(c.Args[:len(c.Args)-len(rest)], "uC", "chdir").Literal("C", "chdir"); len(dir) > 0 {
+		child.Cwd = value.Set{value.PathOf(c.Dir, dir[0])}
 	}
-	return j.simple(child, rest, c.deep)
+	return j.Simple(child, rest, c.deep)
 }
 
 // xargs puts what is on its input behind or into a command.
-func (j *judge) xargs(c command) set {
+func (j *Judge) xargs(c Command) value.Set {
 	const most = 64 // words of the input that are put in
 	takes, longs := "IndPLsEa", []string{"replace", "max-args", "delimiter", "max-procs", "max-lines", "max-chars", "arg-file", "process-slot-var", "eof"}
-	if c.name == "parallel" {
+	if c.Name == "parallel" {
 		takes, longs = "IjnNSaCdPL", []string{"jobs", "max-args", "sshlogin", "colsep", "joblog", "results", "timeout", "delay", "arg-file"}
 	}
-	rest := behind(c.args, takes, longs...)
-	o := getopt(c.args[:len(c.args)-len(rest)], takes, longs...)
-	in := c.in
-	if files := o.value("a", "arg-file"); len(files) > 0 {
-		in = c.saved[pathOf(c.dir, files[0])]
+	rest := value.Behind(c.Args, takes, longs...)
+	o := value.Getopt(c.Args[:len(c.Args)-len(rest)], takes, longs...)
+	in := c.In
+	if files := o.Literal("a", "arg-file"); len(files) > 0 {
+		in = c.Saved[value.PathOf(c.Dir, files[0])]
 	}
 	hold := ""
-	if v := o.value("I", "replace"); len(v) > 0 {
+	if v := o.Literal("I", "replace"); len(v) > 0 {
 		hold = v[0]
-	} else if o.has("i", "replace") || c.name == "parallel" {
+	} else if o.Has("i", "replace") || c.Name == "parallel" {
 		hold = "{}"
 	}
 	if k := slices.IndexFunc(rest, func(s string) bool { return strings.HasPrefix(s, ":::") }); k >= 0 {
-		in = set{strings.Join(rest[k+1:], "\n")}
+		in = value.Set{strings.Join(rest[k+1:], "\n")}
 		rest = rest[:k]
 	}
 	if len(rest) == 0 {
-		if c.name == "parallel" {
-			return j.run(j.clone(c.env), known(in), nil)
+		if c.Name == "parallel" {
+			return j.run(j.Clone(c.Env), Known(in), nil)
 		}
 		return in
 	}
 	if len(in) == 0 {
-		in = unknown
+		in = value.Anything()
 	}
-	var out set
+	var out value.Set
 	for _, text := range in {
 		var items []string
 		split := strings.Fields
@@ -247,56 +249,56 @@ func (j *judge) xargs(c command) set {
 			split = func(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
 		}
 		for _, w := range split(strings.ReplaceAll(text, "\x00", "\n")) {
-			w = read(strings.Trim(w, `"'`), false)
+			w = value.Read(strings.Trim(w, `"'`), false)
 			items = append(items, w)
 			if len(items) == most {
-				items = append(items, string(some))
+				items = append(items, string(value.Some))
 				break
 			}
 		}
 		argv := slices.Clone(rest)
 		if hold == "" || !strings.Contains(strings.Join(rest, "\x00"), hold) {
-			if c.name == "parallel" {
+			if c.Name == "parallel" {
 				argv = []string{strings.Join(append(argv, items...), " ")}
 			} else {
 				argv = append(argv, items...)
 			}
-			out = j.add(out, j.oneOf(c, argv))
+			out = j.Add(out, j.oneOf(c, argv))
 			continue
 		}
 		for _, item := range items {
 			for k := range rest {
 				argv[k] = strings.ReplaceAll(rest[k], hold, item)
 			}
-			out = j.add(out, j.oneOf(c, slices.Clone(argv)))
+			out = j.Add(out, j.oneOf(c, slices.Clone(argv)))
 		}
 	}
 	return out
 }
 
 // oneOf starts one command of xargs or parallel.
-func (j *judge) oneOf(c command, argv []string) set {
-	child := j.clone(c.env)
-	child.in = nil
-	if c.name == "parallel" {
-		return j.run(child, set{strings.Join(argv, " ")}, nil)
+func (j *Judge) oneOf(c Command, argv []string) value.Set {
+	child := j.Clone(c.Env)
+	child.In = nil
+	if c.Name == "parallel" {
+		return j.run(child, value.Set{strings.Join(argv, " ")}, nil)
 	}
-	return j.simple(child, argv, c.deep)
+	return j.Simple(child, argv, c.deep)
 }
 
 // find walks trees, and may remove or run something for all that it finds.
-func (j *judge) find(c command) set {
-	args := c.args
+func (j *Judge) find(c Command) value.Set {
+	args := c.Args
 	for len(args) > 0 && (args[0] == "-H" || args[0] == "-L" || args[0] == "-P" || args[0] == "-E" || args[0] == "-X" || strings.HasPrefix(args[0], "-O") || args[0] == "-D") {
-		args = args[min(len(args), 1+b2i(args[0] == "-D")):]
+		args = args[min(len(args), 1+value.B2i(args[0] == "-D")):]
 	}
 	var roots []string
-	if c.name == "fd" || c.name == "fdfind" {
-		o := getopt(args, "eEtdSojx", "extension", "exclude", "type", "max-depth", "min-depth", "exec", "exec-batch", "size", "base-directory", "search-path")
-		roots = append(roots, o.value("", "base-directory", "search-path")...)
-		roots = append(roots, o.rest[min(1, len(o.rest)):]...)
+	if c.Name == "fd" || c.Name == "fdfind" {
+		o := value.Getopt(args, "eEtdSojx", "extension", "exclude", "type", "max-depth", "min-depth", "exec", "exec-batch", "size", "base-directory", "search-path")
+		roots = append(roots, o.Literal("", "base-directory", "search-path")...)
+		roots = append(roots, o.Rest[min(1, len(o.Rest)):]...)
 	}
-	for len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != "(" && args[0] != "!" && !strings.HasPrefix(c.name, "fd") {
+	for len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != "(" && args[0] != "!" && !strings.HasPrefix(c.Name, "fd") {
 		roots, args = append(roots, args[0]), args[1:]
 	}
 	if len(roots) == 0 {
@@ -304,22 +306,22 @@ func (j *judge) find(c command) set {
 	}
 	var below []string // each root, and something in it
 	for k, r := range roots {
-		roots[k] = pathOf(c.dir, r)
-		below = append(below, roots[k], at(roots[k], string(some)))
+		roots[k] = value.PathOf(c.Dir, r)
+		below = append(below, roots[k], value.At(roots[k], string(value.Some)))
 		if roots[k] == "/" {
-			below = append(below, "/etc/"+string(some))
+			below = append(below, "/etc/"+string(value.Some))
 		}
-		j.effect(Reads, roots[k], false)
+		j.Effect(value.Reads, roots[k], false)
 	}
 	for k := 0; k < len(args); k++ {
 		switch a := args[k]; a {
 		case "-delete":
 			for _, r := range roots {
-				j.effect(Deletes, r, true)
+				j.Effect(value.Deletes, r, true)
 			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if k+1 < len(args) {
-				j.effect(Writes, pathOf(c.dir, args[k+1]), false)
+				j.Effect(value.Writes, value.PathOf(c.Dir, args[k+1]), false)
 			}
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			end := k + 1
@@ -331,29 +333,29 @@ func (j *judge) find(c command) set {
 				for i := range argv {
 					argv[i] = strings.ReplaceAll(argv[i], "{}", p)
 				}
-				if len(argv) > 0 && strings.HasPrefix(c.name, "fd") && !strings.Contains(strings.Join(args[k+1:end], " "), "{") {
+				if len(argv) > 0 && strings.HasPrefix(c.Name, "fd") && !strings.Contains(strings.Join(args[k+1:end], " "), "{") {
 					argv = append(argv, p)
 				}
-				j.simple(j.clone(c.env), argv, true)
+				j.Simple(j.Clone(c.Env), argv, true)
 			}
 			k = end
 		}
-		if j.denied() {
+		if j.Denied() {
 			return nil
 		}
 	}
-	return set{strings.Join(below, "\n") + "\n"}
+	return value.Set{strings.Join(below, "\n") + "\n"}
 }
 
 // remote judges what ssh runs elsewhere as if it ran here, and what it runs here to get there.
-func (j *judge) remote(c command) set {
+func (j *Judge) remote(c Command) value.Set {
 	const takes = "bcDEeFIiJLlmOopQRSWwB"
-	rest := behind(c.args, takes)
-	o := getopt(c.args[:len(c.args)-len(rest)], takes)
-	for _, opt := range o.values["o"] {
+	rest := value.Behind(c.Args, takes)
+	o := value.Getopt(c.Args[:len(c.Args)-len(rest)], takes)
+	for _, opt := range o.Values["o"] {
 		name, v, _ := strings.Cut(strings.Replace(opt, " ", "=", 1), "=")
 		if n := strings.ToLower(name); n == "proxycommand" || n == "localcommand" || n == "knownhostscommand" {
-			j.run(j.clone(c.env), set{strings.TrimSpace(v)}, nil)
+			j.run(j.Clone(c.Env), value.Set{strings.TrimSpace(v)}, nil)
 		}
 	}
 	if len(rest) > 0 {
@@ -361,51 +363,51 @@ func (j *judge) remote(c command) set {
 		if !ok {
 			host = rest[0]
 		}
-		j.touch(Calls, host)
+		j.Touch(value.Calls, host)
 	}
 	if len(rest) > 1 {
-		far := behind(rest[1:], takes)
+		far := value.Behind(rest[1:], takes)
 		if len(far) > 0 {
-			return j.add(j.run(j.clone(c.env), set{strings.Join(far, " ")}, c.in), unknown)
+			return j.Add(j.run(j.Clone(c.Env), value.Set{strings.Join(far, " ")}, c.In), value.Anything())
 		}
 	}
-	if !o.has("N") {
-		j.run(j.clone(c.env), known(c.in), nil)
+	if !o.Has("N") {
+		j.run(j.Clone(c.Env), Known(c.In), nil)
 	}
-	return unknown
+	return value.Anything()
 }
 
 // terminals judges the commands that multiplexers, terminals and a few runners get as text or words.
-func (j *judge) terminals(c command) {
+func (j *Judge) terminals(c Command) {
 	run := func(texts ...string) {
 		for _, t := range texts {
-			j.run(j.clone(c.env), set{t}, nil)
+			j.run(j.Clone(c.Env), value.Set{t}, nil)
 		}
 	}
-	switch c.name {
+	switch c.Name {
 	case "nix-shell":
-		run(getopt(c.args, "pIA", "run", "command", "packages").value("", "run", "command")...)
+		run(value.Getopt(c.Args, "pIA", "run", "command", "packages").Literal("", "run", "command")...)
 	case "npx":
-		run(getopt(c.args, "cp", "call", "package").value("c", "call")...)
+		run(value.Getopt(c.Args, "cp", "call", "package").Literal("c", "call")...)
 	case "expect":
-		for _, code := range getopt(c.args, "c").values["c"] {
+		for _, code := range value.Getopt(c.Args, "c").Values["c"] {
 			if k := strings.Index(code, "spawn "); k >= 0 {
 				run(code[k+len("spawn "):])
 			}
 		}
 	case "tmux":
-		for k, a := range c.args {
-			if strings.Contains(a, " ") || k > 0 && strings.HasPrefix(c.args[k-1], "send") {
+		for k, a := range c.Args {
+			if strings.Contains(a, " ") || k > 0 && strings.HasPrefix(c.Args[k-1], "send") {
 				run(a)
 			}
 		}
 	default:
-		for k, a := range c.args {
-			if a == "-e" || a == "--" || a == "-x" || c.name == "screen" && strings.HasPrefix(a, "-d") {
-				if rest := behind(c.args[k+1:], "Sc"); len(rest) == 1 {
+		for k, a := range c.Args {
+			if a == "-e" || a == "--" || a == "-x" || c.Name == "screen" && strings.HasPrefix(a, "-d") {
+				if rest := value.Behind(c.Args[k+1:], "Sc"); len(rest) == 1 {
 					run(rest[0])
 				} else if len(rest) > 0 {
-					j.simple(j.clone(c.env), rest, c.deep)
+					j.Simple(j.Clone(c.Env), rest, c.deep)
 				}
 				return
 			}
@@ -414,7 +416,7 @@ func (j *judge) terminals(c command) {
 }
 
 // editor judges the commands that an editor or a reader of texts is told to run.
-func (j *judge) editor(c command) {
+func (j *Judge) editor(c Command) {
 	bang := func(text string) {
 		for line := range strings.SplitSeq(text, "\n") {
 			line = strings.TrimLeft(line, ": \t%+0123456789,$")
@@ -430,30 +432,30 @@ func (j *judge) editor(c command) {
 				}
 			}
 			if cmd, ok := strings.CutPrefix(line, "!"); ok && strings.TrimSpace(cmd) != "" {
-				j.run(j.clone(c.env), set{strings.TrimSpace(cmd)}, nil)
+				j.run(j.Clone(c.Env), value.Set{strings.TrimSpace(cmd)}, nil)
 			} else if strings.Contains(line, "system(") || strings.Contains(line, "shell-command") || strings.Contains(line, "os.execute") {
 				j.code(c, "vim", line)
 			}
 		}
 	}
-	for k, a := range c.args {
+	for k, a := range c.Args {
 		switch {
 		case strings.HasPrefix(a, "+"):
 			bang(a[1:])
-		case len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "c") && c.name != "man", a == "--cmd", a == "--eval", a == "-eval":
-			if k+1 < len(c.args) {
-				bang(c.args[k+1])
+		case len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "c") && c.Name != "man", a == "--cmd", a == "--eval", a == "-eval":
+			if k+1 < len(c.Args) {
+				bang(c.Args[k+1])
 			}
 		case strings.HasPrefix(a, "-c"), strings.HasPrefix(a, "--eval="):
 			bang(strings.TrimPrefix(strings.TrimPrefix(a, "-c"), "--eval="))
-		case c.name == "man" && (a == "-P" || a == "--pager") && k+1 < len(c.args):
-			j.run(j.clone(c.env), set{c.args[k+1]}, nil)
-		case c.name == "man" && (strings.HasPrefix(a, "-P") || strings.HasPrefix(a, "--pager=")):
-			j.run(j.clone(c.env), set{strings.TrimPrefix(strings.TrimPrefix(a, "-P"), "--pager=")}, nil)
+		case c.Name == "man" && (a == "-P" || a == "--pager") && k+1 < len(c.Args):
+			j.run(j.Clone(c.Env), value.Set{c.Args[k+1]}, nil)
+		case c.Name == "man" && (strings.HasPrefix(a, "-P") || strings.HasPrefix(a, "--pager=")):
+			j.run(j.Clone(c.Env), value.Set{strings.TrimPrefix(strings.TrimPrefix(a, "-P"), "--pager=")}, nil)
 		}
 	}
-	for _, text := range known(c.in) {
-		if c.name != "less" && c.name != "more" {
+	for _, text := range Known(c.In) {
+		if c.Name != "less" && c.Name != "more" {
 			bang(text)
 		}
 	}
@@ -477,11 +479,11 @@ func gitCommand(key string) bool {
 }
 
 // git judges the commands that git is given as settings and options.
-func (j *judge) git(c command) {
+func (j *Judge) git(c Command) {
 	run := func(texts ...string) {
 		for _, t := range texts {
 			if strings.TrimSpace(t) != "" {
-				j.run(j.clone(c.env), set{t}, nil)
+				j.run(j.Clone(c.Env), value.Set{t}, nil)
 			}
 		}
 	}
@@ -498,7 +500,7 @@ func (j *judge) git(c command) {
 			run(cmd)
 		}
 	}
-	args := c.args
+	args := c.Args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		a := args[0]
 		args = args[1:]
@@ -519,8 +521,8 @@ func (j *judge) git(c command) {
 	sub, rest := args[0], args[1:]
 	switch sub {
 	case "config":
-		o := getopt(rest, "f", "file", "type", "blob", "default", "comment", "value")
-		op := o.rest
+		o := value.Getopt(rest, "f", "file", "type", "blob", "default", "comment", "value")
+		op := o.Rest
 		if len(op) > 0 && (op[0] == "set" || op[0] == "add") {
 			op = op[1:]
 		}
@@ -529,36 +531,36 @@ func (j *judge) git(c command) {
 		}
 	case "bisect":
 		if len(rest) > 1 && rest[0] == "run" {
-			j.simple(j.clone(c.env), rest[1:], c.deep)
+			j.Simple(j.Clone(c.Env), rest[1:], c.deep)
 		}
 	case "submodule":
 		if len(rest) > 0 && rest[0] == "foreach" {
-			run(strings.Join(behind(rest[1:], ""), " "))
+			run(strings.Join(value.Behind(rest[1:], ""), " "))
 		}
 	case "rebase":
-		run(getopt(rest, "xs", "exec", "onto").value("x", "exec")...)
+		run(value.Getopt(rest, "xs", "exec", "onto").Literal("x", "exec")...)
 	case "difftool", "mergetool":
-		run(getopt(rest, "xt", "extcmd", "tool").value("x", "extcmd")...)
+		run(value.Getopt(rest, "xt", "extcmd", "tool").Literal("x", "extcmd")...)
 	case "filter-branch":
-		o := getopt(rest, "d", "setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter")
-		run(o.value("", "setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter")...)
+		o := value.Getopt(rest, "d", "setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter")
+		run(o.Literal("", "setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter")...)
 	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "archive":
-		o := getopt(rest, "cu", "upload-pack", "receive-pack", "exec", "config")
+		o := value.Getopt(rest, "cu", "upload-pack", "receive-pack", "exec", "config")
 		if sub != "archive" {
-			run(o.value("", "upload-pack", "receive-pack", "exec")...)
+			run(o.Literal("", "upload-pack", "receive-pack", "exec")...)
 		}
 		if sub == "clone" {
-			run(o.values["u"]...)
-			for _, kv := range o.value("c", "config") {
+			run(o.Values["u"]...)
+			for _, kv := range o.Literal("c", "config") {
 				key, v, _ := strings.Cut(kv, "=")
 				setting(key, v)
 			}
 		}
-		for _, url := range o.rest {
+		for _, url := range o.Rest {
 			if cmd, ok := strings.CutPrefix(url, "ext::"); ok {
 				run(cmd)
-			} else if h := hostOf(url); h != "" {
-				j.touch(Calls, h)
+			} else if h := value.HostOf(url); h != "" {
+				j.Touch(value.Calls, h)
 			}
 		}
 	}

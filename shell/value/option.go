@@ -1,31 +1,31 @@
-package shell
+package value
 
 import (
 	"slices"
 	"strings"
 )
 
-// options are the arguments of a command, taken apart as GNU tools do it: options stand anywhere, letters may be glued,
+// Options are the arguments of a command, taken apart as GNU tools do it: options stand anywhere, letters may be glued,
 // long names may be shortened and may hold their value behind an equals sign.
-type options struct {
-	letters string
-	long    []string
-	values  map[string][]string // by letter or long name
-	rest    []string            // the operands
+type Options struct {
+	Letters string
+	Long    []string
+	Values  map[string][]string // by letter or long name
+	Rest    []string            // the operands
 }
 
-// getopt reads arguments. Letters of takes need a value, as do the long names in longs.
-func getopt(args []string, takes string, longs ...string) options {
-	o := options{values: map[string][]string{}}
+// Getopt reads arguments. Letters of takes need a value, as do the long names in longs.
+func Getopt(args []string, takes string, longs ...string) Options {
+	o := Options{Values: map[string][]string{}}
 	for k := 0; k < len(args); k++ {
 		a := args[k]
 		switch {
 		case a == "--":
-			o.rest = append(o.rest, args[k+1:]...)
+			o.Rest = append(o.Rest, args[k+1:]...)
 			return o
 		case strings.HasPrefix(a, "--"):
 			name, value, ok := strings.Cut(a[2:], "=")
-			o.long = append(o.long, name)
+			o.Long = append(o.Long, name)
 			full := name
 			if k := slices.IndexFunc(longs, func(l string) bool { return strings.HasPrefix(l, name) }); k >= 0 && !slices.Contains(longs, name) {
 				full = longs[k]
@@ -35,11 +35,11 @@ func getopt(args []string, takes string, longs ...string) options {
 				value, ok = args[k], true
 			}
 			if ok {
-				o.values[full] = append(o.values[full], value)
+				o.Values[full] = append(o.Values[full], value)
 			}
 		case len(a) > 1 && a[0] == '-':
 			for i := 1; i < len(a); i++ {
-				o.letters += a[i : i+1]
+				o.Letters += a[i : i+1]
 				if strings.IndexByte(takes, a[i]) < 0 {
 					continue
 				}
@@ -48,22 +48,22 @@ func getopt(args []string, takes string, longs ...string) options {
 					k++
 					value = args[k]
 				}
-				o.values[a[i:i+1]] = append(o.values[a[i:i+1]], value)
+				o.Values[a[i:i+1]] = append(o.Values[a[i:i+1]], value)
 				break
 			}
 		default:
-			o.rest = append(o.rest, a)
+			o.Rest = append(o.Rest, a)
 		}
 	}
 	return o
 }
 
-// has reports whether one of the letters was given, or a long name or the start of one.
-func (o options) has(letters string, longs ...string) bool {
-	if strings.ContainsAny(o.letters, letters) {
+// Has reports whether one of the letters was given, or a long name or the start of one.
+func (o Options) Has(letters string, longs ...string) bool {
+	if strings.ContainsAny(o.Letters, letters) {
 		return true
 	}
-	for _, given := range o.long {
+	for _, given := range o.Long {
 		for _, l := range longs {
 			if given != "" && strings.HasPrefix(l, given) {
 				return true
@@ -73,21 +73,21 @@ func (o options) has(letters string, longs ...string) bool {
 	return false
 }
 
-// value is all that was given to a letter or a long name.
-func (o options) value(letters string, longs ...string) []string {
+// Literal is all that was given to a letter or a long name.
+func (o Options) Literal(letters string, longs ...string) []string {
 	var all []string
 	for _, l := range letters {
-		all = append(all, o.values[string(l)]...)
+		all = append(all, o.Values[string(l)]...)
 	}
 	for _, l := range longs {
-		all = append(all, o.values[l]...)
+		all = append(all, o.Values[l]...)
 	}
 	return all
 }
 
-// behind skips the options of a wrapper: those with letters in takes, and the long ones in longs, have a value. It stops
+// Behind skips the options of a wrapper: those with letters in takes, and the long ones in longs, have a value. It stops
 // at the first operand.
-func behind(args []string, takes string, longs ...string) []string {
+func Behind(args []string, takes string, longs ...string) []string {
 	for len(args) > 0 {
 		a := args[0]
 		switch {

@@ -1,87 +1,75 @@
-package shell
+package posix
 
 import (
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/jackline-ai/jackline/shell/value"
 )
 
-// list judges statements in order, with in on their input, and is what they print.
-func (j *judge) list(e *env, list []*syntax.Stmt, in set) set {
-	defer func(in set) { e.in = in }(e.in)
-	e.in = in
-	var out set
+// List judges statements in order, with in on their input, and is what they print.
+func (j *Judge) List(e *Env, list []*syntax.Stmt, in value.Set) value.Set {
+	defer func(in value.Set) { e.In = in }(e.In)
+	e.In = in
+	var out value.Set
 	for _, st := range list {
-		if j.denied() {
+		if j.Denied() {
 			break
 		}
-		var fails []*env
+		var fails []*Env
 		o := j.chain(e, st, &fails)
 		for _, f := range fails {
 			j.merge(e, f)
 		}
-		out = j.concat(out, o)
+		out = j.Concat(out, o)
 	}
 	return out
 }
 
-// concat is one output after another. Where that could be too many texts, or too long ones, it is only known where it came from.
-func (j *judge) concat(a, b set) set {
-	if len(a)*len(b) <= 16 && len(a)+len(b) > 0 {
-		long := 0
-		for _, s := range slices.Concat(a, b) {
-			long = max(long, len(s))
-		}
-		if long < maxValue/2 {
-			return j.join(a, b)
-		}
-	}
-	return set{string(hole) + a.taint() + b.taint()}
-}
-
 // chain judges a statement that may be a chain of && and ||. Commands within a chain see what those before them did;
 // fails collects what else may be the case for what follows the chain.
-func (j *judge) chain(e *env, st *syntax.Stmt, fails *[]*env) set {
+func (j *Judge) chain(e *Env, st *syntax.Stmt, fails *[]*Env) value.Set {
 	b, ok := st.Cmd.(*syntax.BinaryCmd)
 	if !ok || b.Op != syntax.AndStmt && b.Op != syntax.OrStmt || st.Negated || st.Background || len(st.Redirs) > 0 {
 		return j.stmt(e, st)
 	}
-	if !j.spend(8) {
+	if !j.Spend(8) {
 		return nil
 	}
 	note := func() {
-		if n := len(*fails); n == 0 || (*fails)[n-1].changes != e.changes {
-			*fails = append(*fails, j.clone(e))
+		if n := len(*fails); n == 0 || (*fails)[n-1].Changes != e.Changes {
+			*fails = append(*fails, j.Clone(e))
 		}
 	}
 	if b.Op == syntax.AndStmt {
 		note()
 		out := j.chain(e, b.X, fails)
 		note()
-		return j.concat(out, j.stmt(e, b.Y))
+		return j.Concat(out, j.stmt(e, b.Y))
 	}
-	other := j.clone(e)
-	var failed []*env
+	other := j.Clone(e)
+	var failed []*Env
 	out := j.chain(e, b.X, &failed)
 	for _, f := range append(failed, e) {
 		j.merge(other, f)
 	}
-	out = j.concat(out, j.stmt(other, b.Y))
+	out = j.Concat(out, j.stmt(other, b.Y))
 	j.merge(e, other)
 	return out
 }
 
 // stmt judges one statement and is what it prints.
-func (j *judge) stmt(e *env, st *syntax.Stmt) set {
-	if !j.spend(16) {
+func (j *Judge) stmt(e *Env, st *syntax.Stmt) value.Set {
+	if !j.Spend(16) {
 		return nil
 	}
 	if st.Background || st.Coprocess {
-		e = j.clone(e)
+		e = j.Clone(e)
 		e.behind = true
 	}
-	defer func(in set) { e.in = in }(e.in)
+	defer func(in value.Set) { e.In = in }(e.In)
 	var to []string
 	lost := false
 	for _, r := range st.Redirs {
@@ -94,7 +82,7 @@ func (j *judge) stmt(e *env, st *syntax.Stmt) set {
 	}
 	out := j.command(e, st.Cmd)
 	for _, p := range to {
-		j.save(e, p, out)
+		j.Save(e, p, out)
 	}
 	if lost {
 		return nil
@@ -104,7 +92,7 @@ func (j *judge) stmt(e *env, st *syntax.Stmt) set {
 
 // redirect judges a redirection. It returns the files that the standard output goes to, and whether it goes elsewhere
 // than to where it went.
-func (j *judge) redirect(e *env, r *syntax.Redirect) (paths []string, away bool) {
+func (j *Judge) redirect(e *Env, r *syntax.Redirect) (paths []string, away bool) {
 	fd := ""
 	if r.N != nil {
 		fd = r.N.Value
@@ -119,19 +107,19 @@ func (j *judge) redirect(e *env, r *syntax.Redirect) (paths []string, away bool)
 			lit, ok := p.(*syntax.Lit)
 			literal = literal || !ok || strings.ContainsRune(lit.Value, '\\')
 		}
-		e.in = set{r.Hdoc.Lit()}
+		e.In = value.Set{r.Hdoc.Lit()}
 		if !literal || r.Hdoc.Lit() == "" {
-			e.in = j.word(e, r.Hdoc, true)
+			e.In = j.word(e, r.Hdoc, true)
 		}
 		if r.Op == syntax.DashHdoc {
-			e.in = mapped(e.in, func(s string) string { return strings.ReplaceAll("\n"+s, "\n\t", "\n")[1:] })
+			e.In = value.Mapped(e.In, func(s string) string { return strings.ReplaceAll("\n"+s, "\n\t", "\n")[1:] })
 		}
 		return nil, false
 	case syntax.WordHdoc:
-		e.in = mapped(j.word(e, r.Word, true), func(s string) string { return strings.ReplaceAll(s, string(quoted), "") + "\n" })
+		e.In = value.Mapped(j.word(e, r.Word, true), func(s string) string { return strings.ReplaceAll(s, string(value.Quoted), "") + "\n" })
 		return nil, false
 	}
-	for _, argv := range j.argvs([]set{j.word(e, r.Word, false)}) {
+	for _, argv := range j.Argvs([]value.Set{j.word(e, r.Word, false)}) {
 		if len(argv) == 0 {
 			continue
 		}
@@ -142,23 +130,23 @@ func (j *judge) redirect(e *env, r *syntax.Redirect) (paths []string, away bool)
 				continue
 			}
 		}
-		for _, dir := range e.cwd {
-			p := pathOf(dir, name)
+		for _, dir := range e.Cwd {
+			p := value.PathOf(dir, name)
 			if socket(p) {
-				j.deny("D7", "The command talks to the network through a file name of the shell. Use a program for that, such as curl.")
+				j.Deny("D7", "The command talks to the network through a file name of the shell. Use a program for that, such as curl.")
 			}
 			switch r.Op {
 			case syntax.RdrIn, syntax.DplIn:
-				j.effect(Reads, p, false)
-				if content, ok := e.saved[p]; ok {
-					e.in = content
+				j.Effect(value.Reads, p, false)
+				if content, ok := e.Saved[p]; ok {
+					e.In = content
 				} else if p != "/dev/stdin" {
-					e.in = unknown
+					e.In = value.Anything()
 				}
 			case syntax.RdrInOut:
-				j.effect(Writes, p, false)
+				j.Effect(value.Writes, p, false)
 			default:
-				j.effect(Writes, p, false)
+				j.Effect(value.Writes, p, false)
 				if fd == "" || fd == "1" || r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
 					paths = append(paths, p)
 					away = away || p != "/dev/stdout" && p != "/dev/fd/1"
@@ -174,55 +162,55 @@ func socket(p string) bool {
 	return strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/")
 }
 
-// save notes what a file holds from now on. A made-up file may be the input of other commands.
-func (j *judge) save(e *env, p string, content set) {
+// Save notes what a file holds from now on. A made-up file may be the input of other commands.
+func (j *Judge) Save(e *Env, p string, content value.Set) {
 	if reader, ok := e.sinks[p]; ok {
-		j.list(j.clone(e), reader, content)
+		j.List(j.Clone(e), reader, content)
 		return
 	}
 	if len(content) == 0 {
-		content = set{""}
+		content = value.Set{""}
 	}
-	if len(e.saved) < maxFields {
-		if old, ok := e.saved[p]; ok && old.taint() != "" {
-			content = append(slices.Clone(content), old.taint())
+	if len(e.Saved) < maxFields {
+		if old, ok := e.Saved[p]; ok && old.Taint() != "" {
+			content = append(slices.Clone(content), old.Taint())
 		}
-		e.saved[p] = content
+		e.Saved[p] = content
 	}
 }
 
-// command judges what a statement holds.
-func (j *judge) command(e *env, c syntax.Command) set {
+// Command judges what a statement holds.
+func (j *Judge) command(e *Env, c syntax.Command) value.Set {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
 		return j.call(e, c)
 	case *syntax.BinaryCmd:
 		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
-			var fails []*env
+			var fails []*Env
 			out := j.chain(e, &syntax.Stmt{Cmd: c}, &fails)
 			for _, f := range fails {
 				j.merge(e, f)
 			}
 			return out
 		}
-		left := j.clone(e)
+		left := j.Clone(e)
 		out := j.stmt(left, c.X)
-		right := j.clone(e)
-		right.in = out
+		right := j.Clone(e)
+		right.In = out
 		if len(out) == 0 {
-			right.in = set{""}
+			right.In = value.Set{""}
 		}
 		return j.stmt(right, c.Y)
 	case *syntax.Subshell:
-		return j.list(j.clone(e), c.Stmts, e.in)
+		return j.List(j.Clone(e), c.Stmts, e.In)
 	case *syntax.Block:
-		return j.list(e, c.Stmts, e.in)
+		return j.List(e, c.Stmts, e.In)
 	case *syntax.IfClause:
 		return j.branch(e, c)
 	case *syntax.WhileClause:
-		return j.loop(e, func() set {
-			out := j.list(e, c.Cond, e.in)
-			return j.concat(out, j.list(e, c.Do, e.in))
+		return j.loop(e, func() value.Set {
+			out := j.List(e, c.Cond, e.In)
+			return j.Concat(out, j.List(e, c.Do, e.In))
 		})
 	case *syntax.ForClause:
 		return j.each(e, c)
@@ -237,7 +225,7 @@ func (j *judge) command(e *env, c syntax.Command) set {
 			return j.stmt(e, c.Stmt)
 		}
 	case *syntax.CoprocClause:
-		sub := j.clone(e)
+		sub := j.Clone(e)
 		sub.behind = true
 		j.stmt(sub, c.Stmt)
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
@@ -248,19 +236,19 @@ func (j *judge) command(e *env, c syntax.Command) set {
 	return nil
 }
 
-func (j *judge) branch(e *env, c *syntax.IfClause) set {
-	out := j.list(e, c.Cond, e.in)
-	other := j.clone(e)
+func (j *Judge) branch(e *Env, c *syntax.IfClause) value.Set {
+	out := j.List(e, c.Cond, e.In)
+	other := j.Clone(e)
 	before, most := starts(e), []int(nil)
-	yes := j.list(e, c.Then, e.in)
+	yes := j.List(e, c.Then, e.In)
 	most = starts(e)
 	restart(e, before)
-	var no set
+	var no value.Set
 	if c.Else != nil {
 		if len(c.Else.Cond) > 0 {
 			no = j.branch(other, c.Else)
 		} else {
-			no = j.list(other, c.Else.Then, other.in)
+			no = j.List(other, c.Else.Then, other.In)
 		}
 	}
 	for k, n := range starts(e) {
@@ -271,11 +259,11 @@ func (j *judge) branch(e *env, c *syntax.IfClause) set {
 	if len(yes)+len(no) == 0 {
 		return out
 	}
-	return j.concat(out, j.add(yes, no))
+	return j.Concat(out, j.Add(yes, no))
 }
 
 // starts is how often each running function has started itself so far.
-func starts(e *env) []int {
+func starts(e *Env) []int {
 	var n []int
 	for _, f := range e.calls {
 		n = append(n, f.starts)
@@ -283,60 +271,60 @@ func starts(e *env) []int {
 	return n
 }
 
-func restart(e *env, n []int) {
+func restart(e *Env, n []int) {
 	for k, f := range e.calls {
 		f.starts = n[k]
 	}
 }
 
 // loop judges a body as often as it takes until nothing new comes of it. What goes on changing is not known.
-func (j *judge) loop(e *env, body func() set) set {
-	var out set
+func (j *Judge) loop(e *Env, body func() value.Set) value.Set {
+	var out value.Set
 	for round := range 3 {
-		before := j.clone(e)
+		before := j.Clone(e)
 		counted := starts(e)
 		o := body()
 		if round > 0 {
 			restart(e, counted)
 		}
-		out = j.add(out, o)
+		out = j.Add(out, o)
 		j.merge(e, before)
-		same := slices.Equal(e.cwd, before.cwd)
-		for name, v := range e.vars {
-			if slices.Equal(v, before.vars[name]) {
+		same := slices.Equal(e.Cwd, before.Cwd)
+		for name, v := range e.Vars {
+			if slices.Equal(v, before.Vars[name]) {
 				continue
 			}
 			same = false
 			if round == 1 {
-				e.set(name, unknown)
+				e.Set(name, value.Anything())
 			}
 		}
-		if same || j.denied() {
+		if same || j.Denied() {
 			break
 		}
 	}
 	if len(out) > 0 {
-		return append(out, string(hole)+out.taint())
+		return append(out, string(value.Hole)+out.Taint())
 	}
 	return out
 }
 
 // each judges the body of a for loop with each of the values.
-func (j *judge) each(e *env, c *syntax.ForClause) set {
+func (j *Judge) each(e *Env, c *syntax.ForClause) value.Set {
 	it, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
 		j.nested(e, c.Loop)
 		syntax.Walk(c.Loop, func(n syntax.Node) bool {
 			if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
-				e.set(w.Lit(), nonzero)
+				e.Set(w.Lit(), value.Something())
 			}
 			return true
 		})
-		return j.loop(e, func() set { return j.list(e, c.Do, e.in) })
+		return j.loop(e, func() value.Set { return j.List(e, c.Do, e.In) })
 	}
 	var values []string
 	if it.InPos.IsValid() {
-		for _, argv := range j.argvs(j.words(e, it.Items)) {
+		for _, argv := range j.Argvs(j.words(e, it.Items)) {
 			for _, v := range argv {
 				if !slices.Contains(values, v) {
 					values = append(values, v)
@@ -344,43 +332,43 @@ func (j *judge) each(e *env, c *syntax.ForClause) set {
 			}
 		}
 	} else if e.args == nil {
-		values = []string{string(some)}
+		values = []string{string(value.Some)}
 	} else {
 		for _, a := range e.args {
 			values = append(values, a...)
 		}
 	}
 	if len(values) == 0 {
-		values = []string{string(hole)}
+		values = []string{string(value.Hole)}
 	}
 	counted := starts(e)
-	var out set
+	var out value.Set
 	for _, v := range values {
-		if j.denied() {
+		if j.Denied() {
 			break
 		}
 		restart(e, counted)
-		e.set(it.Name.Value, set{v})
-		o := j.list(e, c.Do, e.in)
+		e.Set(it.Name.Value, value.Set{v})
+		o := j.List(e, c.Do, e.In)
 		if len(out) < 16 {
-			out = j.concat(out, o)
+			out = j.Concat(out, o)
 		}
 	}
 	return out
 }
 
-func (j *judge) cases(e *env, c *syntax.CaseClause) set {
+func (j *Judge) cases(e *Env, c *syntax.CaseClause) value.Set {
 	j.word(e, c.Word, true)
-	before := j.clone(e)
+	before := j.Clone(e)
 	counted, most := starts(e), starts(e)
-	var out set
+	var out value.Set
 	for _, item := range c.Items {
-		one := j.clone(before)
+		one := j.Clone(before)
 		for _, p := range item.Patterns {
 			j.word(one, p, true)
 		}
 		restart(e, counted)
-		out = j.add(out, j.list(one, item.Stmts, e.in))
+		out = j.Add(out, j.List(one, item.Stmts, e.In))
 		for k, n := range starts(e) {
 			most[k] = max(most[k], n)
 		}
@@ -391,39 +379,39 @@ func (j *judge) cases(e *env, c *syntax.CaseClause) set {
 }
 
 // function notes a function, and judges its body as if it were called with anything.
-func (j *judge) function(e *env, c *syntax.FuncDecl) {
+func (j *Judge) function(e *Env, c *syntax.FuncDecl) {
 	names := c.Names
 	if c.Name != nil {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
 		e.funcs[n.Value] = c.Body
-		e.changes++
-		inside := j.clone(e)
+		e.Changes++
+		inside := j.Clone(e)
 		inside.args = nil
 		inside.behind = false
 		inside.calls = append(inside.calls, &frame{name: n.Value})
-		j.deeper(func() { j.stmt(inside, c.Body) })
+		j.Deeper(func() { j.stmt(inside, c.Body) })
 	}
 }
 
 // invoke runs a function that the text has defined.
-func (j *judge) invoke(e *env, name string, args []string) set {
+func (j *Judge) invoke(e *Env, name string, args []string) value.Set {
 	for _, f := range e.calls {
 		if f.name != name {
 			continue
 		}
 		if f.starts++; f.starts > 1 || e.behind {
-			j.deny("D6", "The function %.40q would start itself over and over until the machine stands still. Give it an end.", shown(name))
+			j.Deny("D6", "The function %.40q would start itself over and over until the machine stands still. Give it an end.", value.Shown(name))
 		}
-		return unknown // what it does has been looked at
+		return value.Anything() // what it does has been looked at
 	}
-	var out set
-	j.deeper(func() {
+	var out value.Set
+	j.Deeper(func() {
 		old, ended, behind := e.args, e.ended, e.behind
-		e.args, e.behind = []set{}, false
+		e.args, e.behind = []value.Set{}, false
 		for _, a := range args {
-			e.args = append(e.args, set{a})
+			e.args = append(e.args, value.Set{a})
 		}
 		e.calls = append(e.calls, &frame{name: name})
 		out = j.stmt(e, e.funcs[name])
@@ -434,7 +422,7 @@ func (j *judge) invoke(e *env, name string, args []string) set {
 }
 
 // assign sets variables.
-func (j *judge) assign(e *env, list []*syntax.Assign) {
+func (j *Judge) assign(e *Env, list []*syntax.Assign) {
 	for _, a := range list {
 		if a.Index != nil {
 			j.nested(e, a.Index)
@@ -444,10 +432,10 @@ func (j *judge) assign(e *env, list []*syntax.Assign) {
 			continue
 		}
 		name := a.Name.Value
-		v := set{""}
+		v := value.Set{""}
 		switch {
 		case a.Array != nil:
-			var items []set
+			var items []value.Set
 			for _, el := range a.Array.Elems {
 				if el.Index != nil {
 					j.nested(e, el.Index)
@@ -457,52 +445,49 @@ func (j *judge) assign(e *env, list []*syntax.Assign) {
 				}
 				items = append(items, j.words(e, []*syntax.Word{el.Value})...)
 			}
-			v = set{""}
-			if all := j.argvs(items); len(all) > 0 {
+			v = value.Set{""}
+			if all := j.Argvs(items); len(all) > 0 {
 				v = nil
 				for _, argv := range all {
-					v = j.add(v, set{strings.Join(argv, string(gap))})
+					v = j.Add(v, value.Set{strings.Join(argv, string(value.Gap))})
 				}
 			}
 			if a.Append {
-				v = j.join(e.value(name), mapped(v, func(s string) string { return string(gap) + s }))
+				v = j.Join(e.value(name), value.Mapped(v, func(s string) string { return string(value.Gap) + s }))
 			}
 		case a.Naked:
 			continue
 		default:
-			v = mapped(j.word(e, a.Value, false), func(s string) string { return unquote(s) })
+			v = value.Mapped(j.word(e, a.Value, false), func(s string) string { return value.Unquote(s) })
 			if a.Append || a.Index != nil {
 				sep := ""
 				if a.Index != nil && !a.Append {
-					sep = string(gap)
+					sep = string(value.Gap)
 				}
 				old := e.value(name)
-				if slices.Equal(old, unknown) {
-					old = set{""}
+				if slices.Equal(old, value.Anything()) {
+					old = value.Set{""}
 				}
 				if old[0] != "" {
-					v = mapped(v, func(s string) string { return sep + s })
+					v = value.Mapped(v, func(s string) string { return sep + s })
 				}
-				v = j.join(old, v)
+				v = j.Join(old, v)
 			}
 		}
 		j.program(e, name, v)
-		e.set(name, v)
+		e.Set(name, v)
 	}
 }
 
-// unquote is a value as an assignment keeps it: patterns are text.
-func unquote(s string) string { return strings.Map(unpattern, s) }
-
 // program judges the value of a variable that is a command, or a file of commands.
-func (j *judge) program(e *env, name string, v set) {
+func (j *Judge) program(e *Env, name string, v value.Set) {
 	switch name {
 	case "BASH_ENV", "ENV":
 		for _, p := range v {
-			for _, dir := range e.cwd {
-				if content, ok := e.saved[pathOf(dir, p)]; ok {
+			for _, dir := range e.Cwd {
+				if content, ok := e.Saved[value.PathOf(dir, p)]; ok {
 					for _, text := range content {
-						j.text(j.clone(e), text, nil)
+						j.text(j.Clone(e), text, nil)
 					}
 				}
 			}
@@ -512,14 +497,14 @@ func (j *judge) program(e *env, name string, v set) {
 		"BROWSER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "GIT_PROXY_COMMAND", "PS0", "PS1", "PS4":
 		for _, text := range v {
 			if !strings.HasPrefix(name, "PS") || strings.Contains(text, "$(") || strings.Contains(text, "`") {
-				j.text(j.clone(e), strings.TrimPrefix(text, "|"), nil)
+				j.text(j.Clone(e), strings.TrimPrefix(text, "|"), nil)
 			}
 		}
 	}
 }
 
 // call judges a simple command in all the ways in which it can be read, and is what it prints.
-func (j *judge) call(e *env, c *syntax.CallExpr) set {
+func (j *Judge) call(e *Env, c *syntax.CallExpr) value.Set {
 	words := j.words(e, c.Args)
 	if len(c.Args) == 0 {
 		j.assign(e, c.Assigns)
@@ -527,35 +512,35 @@ func (j *judge) call(e *env, c *syntax.CallExpr) set {
 	}
 	if len(c.Assigns) > 0 { // they hold for this command; what follows may see them, or not
 		after := e
-		e = j.clone(e)
+		e = j.Clone(e)
 		j.assign(e, c.Assigns)
 		defer func() { j.merge(after, e) }()
 	}
-	argvs := j.argvs(words)
-	if len(argvs) == 1 && len(e.cwd) == 1 {
-		return j.simple(e, argvs[0], false)
+	argvs := j.Argvs(words)
+	if len(argvs) == 1 && len(e.Cwd) == 1 {
+		return j.Simple(e, argvs[0], false)
 	}
-	var out set
-	var after *env
+	var out value.Set
+	var after *Env
 	for _, argv := range argvs {
-		for _, dir := range e.cwd {
-			one := j.clone(e)
-			one.cwd = set{dir}
-			out = j.add(out, j.simple(one, argv, false))
+		for _, dir := range e.Cwd {
+			one := j.Clone(e)
+			one.Cwd = value.Set{dir}
+			out = j.Add(out, j.Simple(one, argv, false))
 			if after == nil {
 				after = one
 			} else {
 				j.merge(after, one)
 			}
-			if j.denied() {
+			if j.Denied() {
 				return out
 			}
 		}
 	}
 	if after != nil {
-		in, calls := e.in, e.calls
+		in, calls := e.In, e.calls
 		*e = *after
-		e.in, e.calls = in, calls
+		e.In, e.calls = in, calls
 	}
 	return out
 }
