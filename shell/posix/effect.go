@@ -36,6 +36,7 @@ func (j *Judge) Effect(kind value.TouchKind, path string, tree bool) {
 		if !value.Drive(path) && w.System(path) {
 			j.Deny("D2", "It would write to %s, which belongs to the system. Write into the workspace instead.", value.Shown(path))
 		}
+	default:
 	}
 	if kind != value.Reads && w.Startup(path) {
 		j.Deny("D11", "It would change %s, which decides what runs when somebody logs in, or who that is. Change it by hand.", value.Shown(path))
@@ -52,49 +53,86 @@ func (j *Judge) moved(p string) {
 
 // effects judges what a program does to its operands. Of a program that is not known here, it may read them all.
 func (j *Judge) effects(c Command) {
-	at := func(p string) string { return value.PathOf(c.Dir, p) }
-	all := func(kind value.TouchKind, tree bool, list []string) {
-		for _, p := range list {
-			j.Effect(kind, at(p), tree)
-		}
+	if j.moves(c) {
+		return
 	}
-	// to is a last operand, or the folder of -t: what is in from lands there under its own name.
-	to := func(o value.Options) (from []string, targets []string) {
-		from = o.Rest
-		dirs := o.Literal("t", "target-directory")
-		if len(dirs) == 0 && len(from) > 1 {
-			dirs, from = from[len(from)-1:], from[:len(from)-1]
-		}
-		for _, d := range dirs {
-			targets = append(targets, at(d))
-			for _, f := range from {
-				if name := path.Base(at(f)); name != "/" && !value.Everything(name) {
-					targets = append(targets, path.Join(at(d), name))
-				}
+	at := func(p string) string { return value.PathOf(c.Dir, p) }
+	switch c.Name {
+	case "dd":
+		for _, a := range c.Args {
+			if f, ok := strings.CutPrefix(a, "of="); ok {
+				j.Effect(value.Writes, at(f), false)
+				j.Save(c.Env, at(f), c.In)
+			} else if f, ok := strings.CutPrefix(a, "if="); ok {
+				j.Effect(value.Reads, at(f), false)
 			}
 		}
-		return from, targets
-	}
-	write := func(targets []string) {
-		for _, p := range targets {
-			j.Effect(value.Writes, p, false)
+	case "sed", "gsed":
+		j.sed(c)
+	case "rsync":
+		j.mirror(c)
+	case "tar", "gtar", "bsdtar":
+		j.tar(c)
+	case "unzip", "7z", "7za", "unrar":
+		j.write(value.Mapped(value.Getopt(c.Args, "dxP").Values["d"], at))
+		for _, a := range c.Args {
+			if d, ok := strings.CutPrefix(a, "-o"); ok && strings.HasPrefix(c.Name, "7") {
+				j.write([]string{at(d)})
+			}
 		}
+	case "touch", "mkfifo", "mknod":
+		for _, p := range value.Getopt(c.Args, "drtmc", "date", "reference", "time", "mode").Rest {
+			if j.World.Startup(at(p)) || j.World.Ours(at(p)) {
+				j.Effect(value.Writes, at(p), false)
+			}
+			j.Touch(value.Writes, at(p))
+		}
+	case "chmod", "chown", "chgrp", "chattr", "setfacl", "chflags", "chcon":
+		j.permissions(c)
+	case "sort":
+		o := value.Getopt(c.Args, "oktST", "output", "key", "field-separator", "buffer-size", "temporary-directory", "compress-program")
+		j.write(value.Mapped(o.Literal("o", "output"), at))
+		for _, p := range o.Literal("", "compress-program") {
+			j.run(j.Clone(c.Env), value.Set{p}, nil)
+		}
+		j.affect(c, value.Reads, false, o.Rest)
+	case "patch":
+		j.affect(c, value.Writes, false, value.Getopt(c.Args, "pidoDFBYrVgz", "input", "output", "strip", "directory").Rest)
+	case "ed", "ex":
+		j.affect(c, value.Writes, false, value.Getopt(c.Args, "psc").Rest)
+	case "ssh-keygen":
+		if o := value.Getopt(c.Args, "fbtCNPmIhnOsVzaFRrDEZMSJjGTWKgwy"); !o.Has("lyBFHLQv") {
+			j.write(value.Mapped(o.Values["f"], at))
+		}
+	case "rg", "ag", "ack":
+		o := value.Getopt(c.Args, "egtTAfBCMmjr", "pre", "hostname-bin", "glob", "type")
+		for _, p := range o.Literal("", "pre", "hostname-bin") {
+			j.Simple(j.Clone(c.Env), []string{p}, false)
+		}
+		j.operands(c)
+	default:
+		j.operands(c)
 	}
+}
+
+// moves judges the programs that remove, move and copy files. It reports whether c is one.
+func (j *Judge) moves(c Command) bool {
+	at := func(p string) string { return value.PathOf(c.Dir, p) }
 	switch c.Name {
 	case "rm", "grm", "srm", "rimraf", "trash", "trash-put", "del":
 		o := value.Getopt(c.Args, "")
-		all(value.Deletes, c.Name == "rimraf" || o.Has("rR", "recursive"), o.Rest)
+		j.affect(c, value.Deletes, c.Name == "rimraf" || o.Has("rR", "recursive"), o.Rest)
 		if c.deep {
-			all(value.Deletes, true, o.Rest)
+			j.affect(c, value.Deletes, true, o.Rest)
 		}
 	case "unlink", "rmdir":
-		all(value.Deletes, false, value.Getopt(c.Args, "", "ignore-fail-on-non-empty").Rest)
+		j.affect(c, value.Deletes, false, value.Getopt(c.Args, "", "ignore-fail-on-non-empty").Rest)
 	case "shred", "wipe", "scrub":
-		all(value.Deletes, c.Name == "wipe" && strings.Contains(strings.Join(c.Args, " "), "-r"), value.Getopt(c.Args, "ns", "iterations", "size", "random-source").Rest)
+		j.affect(c, value.Deletes, c.Name == "wipe" && strings.Contains(strings.Join(c.Args, " "), "-r"), value.Getopt(c.Args, "ns", "iterations", "size", "random-source").Rest)
 	case "truncate":
-		all(value.Deletes, false, value.Getopt(c.Args, "sr", "size", "reference").Rest)
+		j.affect(c, value.Deletes, false, value.Getopt(c.Args, "sr", "size", "reference").Rest)
 	case "mv", "gmv", "rename":
-		from, targets := to(value.Getopt(c.Args, "tS", "target-directory", "suffix"))
+		from, targets := landing(c, value.Getopt(c.Args, "tS", "target-directory", "suffix"))
 		for _, p := range from {
 			j.moved(at(p))
 			if content, ok := c.Saved[at(p)]; ok {
@@ -103,10 +141,10 @@ func (j *Judge) effects(c Command) {
 				}
 			}
 		}
-		write(targets)
+		j.write(targets)
 	case "cp", "gcp", "install", "ginstall", "ln", "link", "scp", "rcp", "ditto":
 		o := value.Getopt(c.Args, map[string]string{"scp": "cFiJloPSDX", "install": "gmotS", "ginstall": "gmotS"}[c.Name]+"tS", "target-directory", "suffix", "mode", "owner", "group")
-		from, targets := to(o)
+		from, targets := landing(c, o)
 		if (c.Name == "install" || c.Name == "ginstall") && o.Has("d", "directory") {
 			break
 		}
@@ -126,75 +164,58 @@ func (j *Judge) effects(c Command) {
 			}
 		}
 		if c.Name == "scp" && len(o.Rest) > 0 && strings.Contains(o.Rest[len(o.Rest)-1], ":") {
-			return
+			return true
 		}
-		write(targets)
-	case "dd":
-		for _, a := range c.Args {
-			if f, ok := strings.CutPrefix(a, "of="); ok {
-				j.Effect(value.Writes, at(f), false)
-				j.Save(c.Env, at(f), c.In)
-			} else if f, ok := strings.CutPrefix(a, "if="); ok {
-				j.Effect(value.Reads, at(f), false)
-			}
-		}
-	case "sed", "gsed":
-		j.sed(c)
-	case "rsync":
-		j.mirror(c)
+		j.write(targets)
 	case "rclone":
 		if o := value.Getopt(c.Args, ""); len(o.Rest) > 2 && (o.Rest[0] == "sync" || o.Rest[0] == "purge") {
-			all(value.Deletes, true, o.Rest[2:])
+			j.affect(c, value.Deletes, true, o.Rest[2:])
 		}
 	case "lftp":
 		for _, a := range c.Args {
 			if strings.Contains(a, "mirror") && strings.Contains(a, "--delete") {
 				f := strings.Fields(strings.Trim(a, `"'; `))
-				all(value.Deletes, true, f[len(f)-1:])
+				j.affect(c, value.Deletes, true, f[len(f)-1:])
 			}
 		}
-	case "tar", "gtar", "bsdtar":
-		j.tar(c)
-	case "unzip", "7z", "7za", "unrar":
-		write(value.Mapped(value.Getopt(c.Args, "dxP").Values["d"], at))
-		for _, a := range c.Args {
-			if d, ok := strings.CutPrefix(a, "-o"); ok && strings.HasPrefix(c.Name, "7") {
-				write([]string{at(d)})
-			}
-		}
-	case "touch", "mkfifo", "mknod":
-		for _, p := range value.Getopt(c.Args, "drtmc", "date", "reference", "time", "mode").Rest {
-			if j.World.Startup(at(p)) || j.World.Ours(at(p)) {
-				j.Effect(value.Writes, at(p), false)
-			}
-			j.Touch(value.Writes, at(p))
-		}
-	case "chmod", "chown", "chgrp", "chattr", "setfacl", "chflags", "chcon":
-		j.permissions(c)
-	case "sort":
-		o := value.Getopt(c.Args, "oktST", "output", "key", "field-separator", "buffer-size", "temporary-directory", "compress-program")
-		write(value.Mapped(o.Literal("o", "output"), at))
-		for _, p := range o.Literal("", "compress-program") {
-			j.run(j.Clone(c.Env), value.Set{p}, nil)
-		}
-		all(value.Reads, false, o.Rest)
-	case "patch":
-		all(value.Writes, false, value.Getopt(c.Args, "pidoDFBYrVgz", "input", "output", "strip", "directory").Rest)
-	case "ed", "ex":
-		all(value.Writes, false, value.Getopt(c.Args, "psc").Rest)
-	case "ssh-keygen":
-		if o := value.Getopt(c.Args, "fbtCNPmIhnOsVzaFRrDEZMSJjGTWKgwy"); !o.Has("lyBFHLQv") {
-			write(value.Mapped(o.Values["f"], at))
-		}
-	case "rg", "ag", "ack":
-		o := value.Getopt(c.Args, "egtTAfBCMmjr", "pre", "hostname-bin", "glob", "type")
-		for _, p := range o.Literal("", "pre", "hostname-bin") {
-			j.Simple(j.Clone(c.Env), []string{p}, false)
-		}
-		j.operands(c)
 	default:
-		j.operands(c)
+		return false
 	}
+	return true
+}
+
+// affect judges what is done to each of some operands.
+func (j *Judge) affect(c Command, kind value.TouchKind, tree bool, list []string) {
+	for _, p := range list {
+		j.Effect(kind, value.PathOf(c.Dir, p), tree)
+	}
+}
+
+// write judges that paths are written to.
+func (j *Judge) write(targets []string) {
+	for _, p := range targets {
+		j.Effect(value.Writes, p, false)
+	}
+}
+
+// landing takes operands apart into what is copied and where it lands: at the last operand, or in the folder of -t under
+// its own name.
+func landing(c Command, o value.Options) (from, targets []string) {
+	at := func(p string) string { return value.PathOf(c.Dir, p) }
+	from = o.Rest
+	dirs := o.Literal("t", "target-directory")
+	if len(dirs) == 0 && len(from) > 1 {
+		dirs, from = from[len(from)-1:], from[:len(from)-1]
+	}
+	for _, d := range dirs {
+		targets = append(targets, at(d))
+		for _, f := range from {
+			if name := path.Base(at(f)); name != "/" && !value.Everything(name) {
+				targets = append(targets, path.Join(at(d), name))
+			}
+		}
+	}
+	return from, targets
 }
 
 // operands takes all words of a command for paths that may be read, wherever they look like one.

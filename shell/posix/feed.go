@@ -191,31 +191,14 @@ func (j *Judge) file(e *Env, c Command, name, lang string) {
 // interpreter judges the program of another language: code in an option, a file, or the input.
 func (j *Judge) interpreter(c Command, lang string) value.Set {
 	out := value.Set{string(value.Hole) + c.In.Taint()}
-	letters, longs, takes := "", []string{}, ""
-	switch lang {
-	case "python":
-		letters, takes = "c", "cmWXQ"
-	case "perl":
-		letters, takes = "eE", "eEIMmxCDV"
-	case "ruby":
-		letters, takes = "e", "eIrCEKTWx"
-	case "node":
-		letters, takes, longs = "ep", "eprC", []string{"eval", "print", "require", "import", "loader"}
-		if len(c.Args) > 1 && c.Args[0] == "eval" {
-			j.code(c, lang, c.Args[1])
-			return out
-		}
-	case "php":
-		letters, takes = "rRBE", "rRBEdcfSt"
-	case "lua":
-		letters, takes = "e", "el"
-	case "osascript":
-		letters, takes = "e", "el"
-	case "awk":
+	if lang == "awk" {
 		return j.awk(c)
-	case "other":
-		letters, takes = "ecx", "ecx"
 	}
+	if lang == "node" && len(c.Args) > 1 && c.Args[0] == "eval" {
+		j.code(c, lang, c.Args[1])
+		return out
+	}
+	letters, takes, longs := codeOptions(lang)
 	k := 0 // where the operands start
 	for k < len(c.Args) {
 		a := c.Args[k]
@@ -288,6 +271,29 @@ func (j *Judge) interpreter(c Command, lang string) value.Set {
 		return value.Set{string(value.Driven)}
 	}
 	return out
+}
+
+// codeOptions are the letters of an interpreter that give it code, those that have any value, and its long options with one.
+func codeOptions(lang string) (letters, takes string, longs []string) {
+	switch lang {
+	case "python":
+		letters, takes = "c", "cmWXQ"
+	case "perl":
+		letters, takes = "eE", "eEIMmxCDV"
+	case "ruby":
+		letters, takes = "e", "eIrCEKTWx"
+	case "node":
+		letters, takes, longs = "ep", "eprC", []string{"eval", "print", "require", "import", "loader"}
+	case "php":
+		letters, takes = "rRBE", "rRBEdcfSt"
+	case "lua":
+		letters, takes = "e", "el"
+	case "osascript":
+		letters, takes = "e", "el"
+	case "other":
+		letters, takes = "ecx", "ecx"
+	}
+	return letters, takes, longs
 }
 
 // awk judges an awk program, which stands in its first operand.
@@ -485,6 +491,15 @@ func (j *Judge) fetch(c Command) value.Set {
 			}
 		}
 	}
+	j.lands(c, dir, to)
+	if !printed {
+		return nil
+	}
+	return value.Set{string(value.FromNet)}
+}
+
+// lands notes what files hold text from the network.
+func (j *Judge) lands(c Command, dir string, to []string) {
 	for _, f := range to {
 		if f == "-" || f == "" {
 			continue
@@ -493,10 +508,6 @@ func (j *Judge) fetch(c Command) value.Set {
 		j.Effect(value.Writes, p, false)
 		j.Save(c.Env, p, value.Set{string(value.FromNet)})
 	}
-	if !printed {
-		return nil
-	}
-	return value.Set{string(value.FromNet)}
 }
 
 // socket judges programs that join a socket to something.

@@ -118,6 +118,7 @@ func (j *Judge) redirect(e *Env, r *syntax.Redirect) (paths []string, away bool)
 	case syntax.WordHdoc:
 		e.In = value.Mapped(j.word(e, r.Word, true), func(s string) string { return strings.ReplaceAll(s, string(value.Quoted), "") + "\n" })
 		return nil, false
+	default:
 	}
 	for _, argv := range j.Argvs([]value.Set{j.word(e, r.Word, false)}) {
 		if len(argv) == 0 {
@@ -432,7 +433,7 @@ func (j *Judge) assign(e *Env, list []*syntax.Assign) {
 			continue
 		}
 		name := a.Name.Value
-		v := value.Set{""}
+		var v value.Set
 		switch {
 		case a.Array != nil:
 			var items []value.Set

@@ -50,7 +50,15 @@ func (j *Judge) braces(w *syntax.Word) []*syntax.Word {
 		return nil
 	}
 	j.Spend(64 * n)
-	return expand.Braces(&copied)
+	var all []*syntax.Word
+	for b, err := range expand.BracesSeq(nil, &copied) {
+		if err != nil {
+			j.Deny("S4", "The braces of the command make more words than a command should have. Write a loop instead.")
+			return nil
+		}
+		all = append(all, b)
+	}
+	return all
 }
 
 // shorten counts the words that braces make, after long sequences in them have been cut.

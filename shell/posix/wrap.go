@@ -112,6 +112,11 @@ func (j *Judge) wrapped(c Command) (out value.Set, is bool) {
 	if !ok {
 		return nil, false
 	}
+	return j.unwrapped(c, w, rest), true
+}
+
+// unwrapped judges what a wrapper of the table starts. rest is that, where it is known already.
+func (j *Judge) unwrapped(c Command, w wrapper, rest []string) value.Set {
 	if rest == nil {
 		if w.skip > 0 && len(wrappers[c.Name].takes)+len(w.longs) == 0 && w.skip <= len(c.Args) {
 			rest = value.Behind(c.Args[w.skip:], "")
@@ -125,18 +130,18 @@ func (j *Judge) wrapped(c Command) (out value.Set, is bool) {
 	}
 	switch {
 	case len(rest) == 0 && (c.Name == "sudo" || c.Name == "doas") && len(c.Args) > 0: // a shell that reads its input
-		return j.run(j.Clone(c.Env), Known(c.In), nil), true
+		return j.run(j.Clone(c.Env), Known(c.In), nil)
 	case len(rest) == 0:
-		return nil, true
+		return nil
 	case w.joins && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n;|&"):
-		return j.run(j.Clone(c.Env), value.Set{rest[0]}, c.In), true
+		return j.run(j.Clone(c.Env), value.Set{rest[0]}, c.In)
 	case w.joins && c.Name != "wsl":
-		return j.run(j.Clone(c.Env), value.Set{strings.Join(rest, " ")}, c.In), true
+		return j.run(j.Clone(c.Env), value.Set{strings.Join(rest, " ")}, c.In)
 	}
 	if c.Name == "wsl" && (rest[0] == "-e" || rest[0] == "--exec" || rest[0] == "--") {
 		rest = rest[1:]
 	}
-	return j.Simple(c.Env, rest, c.deep), true
+	return j.Simple(c.Env, rest, c.deep)
 }
 
 // behindFirst is what stands behind options and other words that are no program, for wrappers with options of all
@@ -518,7 +523,11 @@ func (j *Judge) git(c Command) {
 	if len(args) == 0 {
 		return
 	}
-	sub, rest := args[0], args[1:]
+	j.gitCommand(c, args[0], args[1:], run, setting)
+}
+
+// gitCommand judges the commands that git's own commands are given. run judges a text, setting a setting.
+func (j *Judge) gitCommand(c Command, sub string, rest []string, run func(...string), setting func(key, v string)) {
 	switch sub {
 	case "config":
 		o := value.Getopt(rest, "f", "file", "type", "blob", "default", "comment", "value")

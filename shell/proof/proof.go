@@ -9,10 +9,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/jackline-ai/jackline/phrase"
-	"github.com/jackline-ai/jackline/shell/posix"
 	"github.com/jackline-ai/jackline/shell/source"
 	"github.com/jackline-ai/jackline/shell/value"
 )
+
+// maxDirs is in how many folders a command may stand, all taken together.
+const maxDirs = 64
 
 // A proof goes through a command that may be harmless. It stops at the first thing that is not known to be.
 type proof struct {
@@ -88,8 +90,9 @@ func (p *proof) redirect(r *syntax.Redirect) bool {
 		return to == "/dev/null" && (fd == "" || fd == "1" || fd == "2")
 	case syntax.RdrAll, syntax.AppAll:
 		return to == "/dev/null"
+	default:
+		return false
 	}
-	return false
 }
 
 // literal is the text of a word in which nothing expands but file patterns, which become marks.
@@ -181,7 +184,7 @@ func (p *proof) reads(name string, args []string) bool {
 		for _, dir := range p.dirs {
 			p.dirs = append(p.dirs, value.PathOf(dir, args[0]))
 		}
-		return len(p.dirs) <= posix.MaxSet
+		return len(p.dirs) <= maxDirs
 	case "command":
 		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V") && allOf(args[1:], p.path)
 	case "printf":

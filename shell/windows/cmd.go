@@ -278,22 +278,7 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 		}
 		return nil
 	case "copy", "move", "xcopy", "ren", "rename", "replace", "mklink":
-		if name == "move" || name == "ren" || name == "rename" {
-			for _, p := range rest[:max(0, len(rest)-1)] {
-				at := j.World.WinPath(dir, strings.ReplaceAll(p, "*", string(value.Star)))
-				if j.World.Startup(at) || j.World.Ours(at) {
-					j.Effect(value.Deletes, at, false)
-				}
-			}
-		}
-		if len(rest) > 1 {
-			all(value.Reads, false, rest[:len(rest)-1])
-			all(value.Writes, false, rest[len(rest)-1:])
-			from, target := j.World.WinPath(dir, rest[0]), j.World.WinPath(dir, rest[len(rest)-1])
-			if content, ok := e.Saved[from]; ok {
-				j.Save(e, target, content)
-			}
-		}
+		j.cmdCopies(e, name, rest)
 		return nil
 	case "type", "more":
 		all(value.Reads, false, rest)
@@ -312,6 +297,35 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 	case "set":
 		return value.Anything()
 	}
+	return j.cmdProgram(e, name, words, in)
+}
+
+// cmdCopies judges what copies, moves and renames files.
+func (j *Shells) cmdCopies(e *posix.Env, name string, rest []string) {
+	dir := e.Cwd[0]
+	if name == "move" || name == "ren" || name == "rename" {
+		for _, p := range rest[:max(0, len(rest)-1)] {
+			at := j.World.WinPath(dir, strings.ReplaceAll(p, "*", string(value.Star)))
+			if j.World.Startup(at) || j.World.Ours(at) {
+				j.Effect(value.Deletes, at, false)
+			}
+		}
+	}
+	if len(rest) > 1 {
+		for _, p := range rest[:len(rest)-1] {
+			j.winEffect(value.Reads, dir, strings.ReplaceAll(p, "*", string(value.Star)), false)
+		}
+		j.winEffect(value.Writes, dir, rest[len(rest)-1], false)
+		from, target := j.World.WinPath(dir, rest[0]), j.World.WinPath(dir, rest[len(rest)-1])
+		if content, ok := e.Saved[from]; ok {
+			j.Save(e, target, content)
+		}
+	}
+}
+
+// cmdProgram judges a program or a script that cmd starts.
+func (j *Shells) cmdProgram(e *posix.Env, name string, words []string, in value.Set) value.Set {
+	dir := e.Cwd[0]
 	if content, ok := e.Saved[j.World.WinPath(dir, words[0])]; ok && content.Taint() != "" {
 		j.denyFedWindows()
 	}
@@ -320,8 +334,8 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 			j.denyFedWindows()
 		}
 	}
-	if (name == "wscript" || name == "cscript") && len(rest) > 0 {
-		if content := e.Saved[j.World.WinPath(dir, rest[0])]; content.Taint() != "" {
+	if (name == "wscript" || name == "cscript") && len(words) > 1 {
+		if content := e.Saved[j.World.WinPath(dir, words[1])]; content.Taint() != "" {
 			j.denyFedWindows()
 		}
 	}

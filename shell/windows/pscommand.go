@@ -247,80 +247,10 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in value.Set) value.Set {
 			j.winEffect(kind, dir, w, tree)
 		}
 	}
-	switch c.name {
-	case "remove-item", "remove-itemproperty", "clear-recyclebin":
-		tree := c.has("recurse", 1)
-		if c.name == "remove-item" && len(paths) == 0 || c.has("inputobject", 2) {
-			for _, text := range in {
-				for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == value.Gap || r == '\n' }) {
-					j.winEffect(value.Deletes, dir, value.Read(w, true), true)
-					j.winEffect(value.Deletes, dir, value.Read(w, false), true)
-				}
-			}
-		}
-		if c.name == "remove-item" {
-			all(value.Deletes, tree, paths)
-		}
-		return nil
-	case "get-childitem", "get-item", "resolve-path":
-		if len(paths) == 0 {
-			paths = []string{"."}
-		}
-		all(value.Reads, false, paths)
-		var out []string
-		for _, w := range paths {
-			at := j.World.WinPath(dir, w)
-			out = append(out, at)
-			if c.name == "get-childitem" {
-				out = append(out, strings.TrimSuffix(at, "/")+"/"+string(value.Star))
-			}
-		}
-		return value.Set{strings.Join(out, string(value.Gap))}
-	case "get-content", "select-string", "import-csv", "get-filehash", "test-path":
-		if c.name == "select-string" && len(c.value("pattern", 2)) == 0 && len(c.rest) > 0 {
-			paths = paths[:len(paths)-len(c.rest)]
-			paths = append(paths, c.rest[1:]...)
-		}
-		all(value.Reads, false, paths)
-		out := value.Set{string(value.Hole) + in.Taint()}
-		for _, w := range paths {
-			if content, ok := p.e.Saved[j.World.WinPath(dir, w)]; ok {
-				out = content
-			}
-		}
+	if out, ok := p.filed(c, paths, in); ok {
 		return out
-	case "set-content", "add-content", "out-file", "tee-object", "new-item", "clear-content", "export-csv", "set-item", "clear-item", "set-itemproperty", "export-clixml":
-		target := append(slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.value("filepath", 2)), c.rest[:min(1, len(c.rest))]...)
-		for _, n := range c.value("name", 2) {
-			if c.name == "new-item" && len(target) > 0 {
-				target = append(target, target[0]+"/"+n)
-			}
-		}
-		content := slices.Concat(value.Set(c.value("value", 2)), in, value.Set(c.rest[min(1, len(c.rest)):]))
-		for _, w := range target {
-			j.winEffect(value.Writes, dir, w, false)
-			j.Save(p.e, j.World.WinPath(dir, w), content)
-		}
-		return in
-	case "copy-item", "move-item", "rename-item":
-		from := slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.rest[:min(1, len(c.rest))])
-		target := slices.Concat(c.value("destination", 2), c.value("newname", 2), c.rest[min(1, len(c.rest)):])
-		for _, w := range from {
-			at := j.World.WinPath(dir, w)
-			switch {
-			case c.name != "copy-item" && j.World.Startup(at):
-				j.Effect(value.Deletes, at, false)
-			default:
-				j.winEffect(value.Reads, dir, w, false)
-			}
-			if content, ok := p.e.Saved[at]; ok {
-				for _, t := range target {
-					j.Save(p.e, j.World.WinPath(dir, t), content)
-				}
-			}
-		}
-		all(value.Writes, false, target)
-		return nil
+	}
+	switch c.name {
 	case "set-location", "push-location":
 		if len(paths) > 0 {
 			all(value.Reads, false, paths[:1])
@@ -340,6 +270,97 @@ func (p *psReader) cmdlet(c psCommand, argv []string, in value.Set) value.Set {
 		return value.Set{strings.Join(slices.Concat(c.value("path", 1), c.value("childpath", 1), c.rest), "/")}
 	case "split-path":
 		return value.Anything()
+	}
+	return p.runner(c, argv, in)
+}
+
+// filed judges the commands that read, write, move and remove files. It reports whether c is one.
+func (p *psReader) filed(c psCommand, paths []string, in value.Set) (out value.Set, is bool) {
+	j, dir := p.j, p.e.Cwd[0]
+	all := func(kind value.TouchKind, tree bool, list []string) {
+		for _, w := range list {
+			j.winEffect(kind, dir, w, tree)
+		}
+	}
+	switch c.name {
+	case "remove-item", "remove-itemproperty", "clear-recyclebin":
+		tree := c.has("recurse", 1)
+		if c.name == "remove-item" && len(paths) == 0 || c.has("inputobject", 2) {
+			for _, text := range in {
+				for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == value.Gap || r == '\n' }) {
+					j.winEffect(value.Deletes, dir, value.Read(w, true), true)
+					j.winEffect(value.Deletes, dir, value.Read(w, false), true)
+				}
+			}
+		}
+		if c.name == "remove-item" {
+			all(value.Deletes, tree, paths)
+		}
+		return nil, true
+	case "get-childitem", "get-item", "resolve-path":
+		if len(paths) == 0 {
+			paths = []string{"."}
+		}
+		all(value.Reads, false, paths)
+		var out []string
+		for _, w := range paths {
+			at := j.World.WinPath(dir, w)
+			out = append(out, at)
+			if c.name == "get-childitem" {
+				out = append(out, strings.TrimSuffix(at, "/")+"/"+string(value.Star))
+			}
+		}
+		return value.Set{strings.Join(out, string(value.Gap))}, true
+	case "get-content", "select-string", "import-csv", "get-filehash", "test-path":
+		if c.name == "select-string" && len(c.value("pattern", 2)) == 0 && len(c.rest) > 0 {
+			paths = paths[:len(paths)-len(c.rest)]
+			paths = append(paths, c.rest[1:]...)
+		}
+		all(value.Reads, false, paths)
+		out := value.Set{string(value.Hole) + in.Taint()}
+		for _, w := range paths {
+			if content, ok := p.e.Saved[j.World.WinPath(dir, w)]; ok {
+				out = content
+			}
+		}
+		return out, true
+	case "set-content", "add-content", "out-file", "tee-object", "new-item", "clear-content", "export-csv", "set-item", "clear-item", "set-itemproperty", "export-clixml":
+		target := append(slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.value("filepath", 2)), c.rest[:min(1, len(c.rest))]...)
+		for _, n := range c.value("name", 2) {
+			if c.name == "new-item" && len(target) > 0 {
+				target = append(target, target[0]+"/"+n)
+			}
+		}
+		content := slices.Concat(value.Set(c.value("value", 2)), in, value.Set(c.rest[min(1, len(c.rest)):]))
+		for _, w := range target {
+			j.winEffect(value.Writes, dir, w, false)
+			j.Save(p.e, j.World.WinPath(dir, w), content)
+		}
+		return in, true
+	case "copy-item", "move-item", "rename-item":
+		from := slices.Concat(c.value("path", 1), c.value("literalpath", 2), c.rest[:min(1, len(c.rest))])
+		target := slices.Concat(c.value("destination", 2), c.value("newname", 2), c.rest[min(1, len(c.rest)):])
+		for _, w := range from {
+			at := j.World.WinPath(dir, w)
+			if c.name != "copy-item" && j.World.Startup(at) {
+				j.Effect(value.Deletes, at, false)
+			}
+			j.winEffect(value.Reads, dir, w, false)
+			if content, ok := p.e.Saved[at]; ok {
+				for _, t := range target {
+					j.Save(p.e, j.World.WinPath(dir, t), content)
+				}
+			}
+		}
+		all(value.Writes, false, target)
+		return nil, true
+	}
+	return nil, false
+}
+
+// runner judges the commands that run and fetch things, and keep names; all others are programs.
+func (p *psReader) runner(c psCommand, argv []string, in value.Set) value.Set {
+	switch c.name {
 	case "invoke-expression":
 		p.run([]value.Set{append(value.Set(c.value("command", 1)), strings.Join(c.rest, " "))})
 		if len(c.rest)+len(c.params) == 0 {
@@ -500,10 +521,7 @@ func (p *psReader) blocks(c psCommand, in value.Set) value.Set {
 // process judges what Start-Process starts.
 func (p *psReader) process(c psCommand) {
 	words := slices.Concat(c.value("filepath", 2), c.value("path", 2), c.rest[:min(1, len(c.rest))])
-	for _, a := range slices.Concat(c.value("argumentlist", 1), c.rest[min(1, len(c.rest)):]) {
-		words = append(words, a)
-	}
-	p.started(words)
+	p.started(slices.Concat(words, c.value("argumentlist", 1), c.rest[min(1, len(c.rest)):]))
 }
 
 // started judges a program with its arguments, of which one may hold them all.

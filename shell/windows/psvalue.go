@@ -295,38 +295,15 @@ func (p *psReader) static(typ, method string, args []value.Set) value.Set {
 		}
 		return ""
 	}
-	dir := p.e.Cwd[0]
 	typ = strings.TrimPrefix(strings.TrimPrefix(typ, "system."), "microsoft.visualbasic.")
 	from := ""
 	for _, a := range args {
 		from += a.Taint()
 	}
-	each := func(n int, f func(path string)) {
-		if n < len(args) {
-			for _, a := range p.j.Argvs([]value.Set{value.Mapped(args[n], value.Unquote)}) {
-				f(strings.Join(a, " "))
-			}
-		}
+	if out, ok := p.staticFile(typ+"."+method, args); ok {
+		return out
 	}
 	switch typ + "." + method {
-	case "io.directory.delete", "fileio.filesystem.deletedirectory":
-		tree := len(args) > 1
-		each(0, func(path string) { p.j.winEffect(value.Deletes, dir, path, tree) })
-	case "io.file.delete", "io.directory.move", "io.file.move":
-		each(0, func(path string) { p.j.winEffect(value.Deletes, dir, path, false) })
-	case "io.file.writealltext", "io.file.writeallbytes", "io.file.writealllines", "io.file.appendalltext", "io.file.create", "io.file.openwrite":
-		each(0, func(path string) { p.j.winEffect(value.Writes, dir, path, false) })
-		if len(args) > 1 {
-			p.j.Save(p.e, p.j.World.WinPath(dir, arg(0)), args[1])
-		}
-	case "io.file.readalltext", "io.file.readallbytes", "io.file.readalllines", "io.file.openread":
-		each(0, func(path string) { p.j.winEffect(value.Reads, dir, path, false) })
-		if content, ok := p.e.Saved[p.j.World.WinPath(dir, arg(0))]; ok {
-			return content
-		}
-	case "io.file.copy":
-		each(0, func(path string) { p.j.winEffect(value.Reads, dir, path, false) })
-		each(1, func(path string) { p.j.winEffect(value.Writes, dir, path, false) })
 	case "io.path.combine":
 		v := value.Set{""}
 		for k, a := range args {
@@ -394,3 +371,42 @@ func (p *psReader) static(typ, method string, args []value.Set) value.Set {
 var psKey = phrase.New(`^['"]?([\w.]+)['"]?\s*=\s*`)
 
 var psStatic = phrase.New(`^::(\w+)`)
+
+// staticFile is what the static methods about files do and give. It reports whether this is one.
+func (p *psReader) staticFile(method string, args []value.Set) (out value.Set, is bool) {
+	dir := p.e.Cwd[0]
+	first := ""
+	if len(args) > 0 && len(args[0]) > 0 {
+		first = value.Unquote(args[0][0])
+	}
+	each := func(n int, f func(path string)) {
+		if n < len(args) {
+			for _, a := range p.j.Argvs([]value.Set{value.Mapped(args[n], value.Unquote)}) {
+				f(strings.Join(a, " "))
+			}
+		}
+	}
+	switch method {
+	case "io.directory.delete", "fileio.filesystem.deletedirectory":
+		tree := len(args) > 1
+		each(0, func(path string) { p.j.winEffect(value.Deletes, dir, path, tree) })
+	case "io.file.delete", "io.directory.move", "io.file.move":
+		each(0, func(path string) { p.j.winEffect(value.Deletes, dir, path, false) })
+	case "io.file.writealltext", "io.file.writeallbytes", "io.file.writealllines", "io.file.appendalltext", "io.file.create", "io.file.openwrite":
+		each(0, func(path string) { p.j.winEffect(value.Writes, dir, path, false) })
+		if len(args) > 1 {
+			p.j.Save(p.e, p.j.World.WinPath(dir, first), args[1])
+		}
+	case "io.file.readalltext", "io.file.readallbytes", "io.file.readalllines", "io.file.openread":
+		each(0, func(path string) { p.j.winEffect(value.Reads, dir, path, false) })
+		if content, ok := p.e.Saved[p.j.World.WinPath(dir, first)]; ok {
+			return content, true
+		}
+	case "io.file.copy":
+		each(0, func(path string) { p.j.winEffect(value.Reads, dir, path, false) })
+		each(1, func(path string) { p.j.winEffect(value.Writes, dir, path, false) })
+	default:
+		return nil, false
+	}
+	return value.Anything(), true
+}

@@ -117,15 +117,7 @@ func (j *Shells) windowsProgram(c posix.Command) {
 			j.shadow()
 		}
 	case "wmic":
-		switch {
-		case strings.Contains(line, "shadowcopy") && strings.Contains(line, "delete"):
-			j.shadow()
-		case strings.Contains(line, "win32shutdown") || strings.Contains(line, " os ") && (strings.Contains(line, "reboot") || strings.Contains(line, "shutdown")):
-			j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
-		}
-		if k := slices.Index(low, "create"); k > 0 && k+1 < len(c.Args) && slices.Contains(low, "process") {
-			j.Cmd(j.Clone(c.Env), strings.Trim(strings.Join(c.Args[k+1:], " "), `"'`), nil)
-		}
+		j.wmic(c, low, line)
 	case "cipher":
 		if slices.ContainsFunc(low, func(a string) bool { return strings.HasPrefix(a, "/w") || strings.HasPrefix(a, "-w") }) {
 			j.Deny("W8", "It would wipe what could still be recovered from the disk. Do that by hand.")
@@ -134,8 +126,45 @@ func (j *Shells) windowsProgram(c posix.Command) {
 		if first == "usn" && has("deletejournal") {
 			j.Deny("W8", "It would delete the journal of a volume. Do that by hand.")
 		}
+	case "net", "net1", "icacls", "cacls", "xcacls", "takeown":
+		j.rights(c, name, first, low)
+	case "mshta", "regsvr32", "rundll32", "msiexec", "wscript", "cscript", "installutil", "regasm", "odbcconf", "cmstp":
+		if strings.Contains(line, "http:") || strings.Contains(line, "https:") || strings.Contains(line, "javascript:") || strings.Contains(line, "vbscript:") {
+			j.Deny("W3", "Text from the network would be run as a program. Save it to a file, and look at it first.")
+		}
+	case "robocopy":
+		if o := value.Getopt(c.Args, ""); has("/mir", "/purge") && len(o.Rest) > 1 {
+			j.winEffect(value.Deletes, c.Dir, o.Rest[1], true)
+		}
+	case "certutil", "bitsadmin", "certreq":
+		j.saves(c, low)
+	case "forfiles":
+		j.forfiles(c, low)
+	case "schtasks":
+		if k := slices.Index(low, "/tr"); k >= 0 && k+1 < len(c.Args) {
+			j.Cmd(j.Clone(c.Env), c.Args[k+1], nil)
+		}
+	}
+}
+
+// wmic judges what is asked of the management of Windows.
+func (j *Shells) wmic(c posix.Command, low []string, line string) {
+	switch {
+	case strings.Contains(line, "shadowcopy") && strings.Contains(line, "delete"):
+		j.shadow()
+	case strings.Contains(line, "win32shutdown") || strings.Contains(line, " os ") && (strings.Contains(line, "reboot") || strings.Contains(line, "shutdown")):
+		j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
+	}
+	if k := slices.Index(low, "create"); k > 0 && k+1 < len(c.Args) && slices.Contains(low, "process") {
+		j.Cmd(j.Clone(c.Env), strings.Trim(strings.Join(c.Args[k+1:], " "), `"'`), nil)
+	}
+}
+
+// rights judges who gets accounts and access.
+func (j *Shells) rights(c posix.Command, name, first string, low []string) {
+	switch name {
 	case "net", "net1":
-		if (first == "user" || first == "localgroup" || first == "group") && has("/add", "/ad") {
+		if (first == "user" || first == "localgroup" || first == "group") && (slices.Contains(low, "/add") || slices.Contains(low, "/ad")) {
 			j.account()
 		}
 	case "icacls", "cacls", "xcacls":
@@ -159,22 +188,6 @@ func (j *Shells) windowsProgram(c posix.Command) {
 					j.Deny("W9", "It would take %s from the system. Do that by hand.", value.Shown(p))
 				}
 			}
-		}
-	case "mshta", "regsvr32", "rundll32", "msiexec", "wscript", "cscript", "installutil", "regasm", "odbcconf", "cmstp":
-		if strings.Contains(line, "http:") || strings.Contains(line, "https:") || strings.Contains(line, "javascript:") || strings.Contains(line, "vbscript:") {
-			j.Deny("W3", "Text from the network would be run as a program. Save it to a file, and look at it first.")
-		}
-	case "robocopy":
-		if o := value.Getopt(c.Args, ""); has("/mir", "/purge") && len(o.Rest) > 1 {
-			j.winEffect(value.Deletes, c.Dir, o.Rest[1], true)
-		}
-	case "certutil", "bitsadmin", "certreq":
-		j.saves(c, low)
-	case "forfiles":
-		j.forfiles(c, low)
-	case "schtasks":
-		if k := slices.Index(low, "/tr"); k >= 0 && k+1 < len(c.Args) {
-			j.Cmd(j.Clone(c.Env), c.Args[k+1], nil)
 		}
 	}
 }
