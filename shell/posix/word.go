@@ -154,7 +154,7 @@ func (j *Judge) part(e *Env, p syntax.WordPart, quotes, first bool) value.Set {
 			if manyFields(p) {
 				return v
 			}
-			return value.Mapped(v, value.Protect)
+			return value.Mapped(v, value.Found)
 		}
 		separators := " \t\n"
 		if ifs := e.value("IFS"); len(ifs) == 1 {

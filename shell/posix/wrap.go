@@ -358,7 +358,10 @@ func (j *Judge) remote(c Command) value.Set {
 	rest := value.Behind(c.Args, takes)
 	o := value.Getopt(c.Args[:len(c.Args)-len(rest)], takes)
 	for _, opt := range o.Values["o"] {
-		name, v, _ := strings.Cut(strings.Replace(opt, " ", "=", 1), "=")
+		name, v := opt, ""
+		if k := strings.IndexAny(opt, " ="); k >= 0 {
+			name, v = opt[:k], opt[k+1:]
+		}
 		if n := strings.ToLower(name); n == "proxycommand" || n == "localcommand" || n == "knownhostscommand" {
 			j.run(j.Clone(c.Env), value.Set{strings.TrimSpace(v)}, nil)
 		}

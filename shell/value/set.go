@@ -51,6 +51,17 @@ func Literal(s string) bool {
 // Protect is a value as it is within quotes: nothing in it expands or separates.
 func Protect(s string) string { return strings.Map(unpattern, s) }
 
+// keep is a value as it is within quotes, where patterns in it are names that have been found.
+func keep(r rune) rune {
+	if r == Star || r == Mark {
+		return r
+	}
+	return unpattern(r)
+}
+
+// Found is the value of a variable within quotes. A pattern in it stands for the names that a loop went through.
+func Found(s string) string { return strings.Map(keep, s) }
+
 func unpattern(r rune) rune {
 	switch r {
 	case Star:

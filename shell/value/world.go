@@ -193,7 +193,7 @@ func (w World) System(p string) bool {
 	case top == "usr" && e[0] == "usr" && len(e) > 1 && e[1] == "local":
 		return false
 	case top == "dev" && e[0] == "dev" && len(e) > 1:
-		if slices.Contains([]string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty"}, e[1]) && len(e) == 2 {
+		if slices.Contains([]string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty"}, e[1]) {
 			return false
 		}
 		return e[1] != "fd"

@@ -62,7 +62,7 @@ func (j *Shells) cmdVars(e *posix.Env, s string) value.Set {
 		case mark == '%' && k+1 < len(s) && (s[k+1] == '*' || s[k+1] >= '0' && s[k+1] <= '9'):
 			out = j.Join(out, value.Anything())
 			k += 2
-		case mark == '%' && strings.HasPrefix(s[k:], "%%") && k+2 < len(s) && source.Word(s[k+2]), mark == '%' && k+1 < len(s) && (k+2 == len(s) || !source.Word(s[k+2]) || end < 0) && source.Word(s[k+1]):
+		case mark == '%' && strings.HasPrefix(s[k:], "%%") && k+2 < len(s) && source.Word(s[k+2]), mark == '%' && k+1 < len(s) && (k+2 == len(s) || !source.Word(s[k+2]) && (end < 0 || s[k+2] != '%' && s[k+2] != ':') || end < 0) && source.Word(s[k+1]):
 			for s[k] == '%' {
 				k++
 			}

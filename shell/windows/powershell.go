@@ -39,6 +39,9 @@ func (j *Shells) PowerShell(e *posix.Env, text string, in value.Set) {
 	}
 	p := &psReader{j: j, e: e, s: text, item: in}
 	p.statements(0, in)
+	if !p.ran && j.Depth == 0 {
+		j.Deny("S1", "There is no command in it.")
+	}
 	if p.k < len(p.s) && j.Depth == 0 {
 		j.Deny("S1", "The command cannot be read as PowerShell: a bracket or block is closed that was not opened.")
 	}
@@ -148,6 +151,7 @@ var (
 // pipeline reads elements with | between them.
 func (p *psReader) pipeline(in value.Set) value.Set {
 	out := in
+	p.ran = true
 	for first := true; p.more(); first = false {
 		p.blanks(!first)
 		out = p.element(out, first)

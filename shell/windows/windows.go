@@ -225,6 +225,10 @@ func (j *Shells) forfiles(c posix.Command, low []string) {
 			text = strings.Trim(c.Args[k+1], `"`)
 		}
 	}
+	words := strings.Fields(strings.ToLower(text))
+	if slices.Contains(low, "/s") && slices.ContainsFunc(words, func(w string) bool { return w == "del" || w == "erase" || w == "rd" || w == "rmdir" }) {
+		j.winEffect(value.Deletes, c.Dir, dir, true)
+	}
 	child := j.Clone(c.Env)
 	child.Cwd = value.Set{dir}
 	for _, p := range []string{dir, dir + "/" + string(value.Some)} {
