@@ -20,6 +20,7 @@ type psReader struct {
 	k    int
 	item value.Set // what $_ stands for
 	deep int       // brackets that are open
+	ran  bool      // something was read
 }
 
 // maxDeep is how many brackets may be open: the reader calls itself for each.
