@@ -88,7 +88,10 @@ func (j *Shells) cmdVars(e *posix.Env, s string) value.Set {
 		case end > 0 && !strings.ContainsAny(name, " \t\"|&<>") || end > 0 && mark == '%' && strings.HasPrefix(strings.ToLower(name), "program"):
 			base, change, cut := strings.Cut(name, ":")
 			v, ok := j.windowsVariable(e, strings.ToLower(base))
-			if !ok {
+			switch {
+			case !ok && mark == '!': // another cmd may be the one that expands it
+				v, cut = value.Set{string(value.Hole), "!" + name + "!"}, false
+			case !ok:
 				v = value.Anything()
 			}
 			if cut {
