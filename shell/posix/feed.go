@@ -371,7 +371,11 @@ func (j *Judge) printf(c Command) value.Set {
 		used := false
 		for k := 0; k < len(format); k++ {
 			if format[k] != '%' {
-				b.WriteByte(format[k])
+				from := k
+				for k+1 < len(format) && format[k+1] != '%' {
+					k++
+				}
+				b.WriteString(value.Marked(format[from : k+1]))
 				continue
 			}
 			end := k + 1
@@ -400,6 +404,9 @@ func (j *Judge) printf(c Command) value.Set {
 				if k := strings.IndexByte(spec, '.'); k >= 0 {
 					arg = string(value.Hole) // cut to a length
 				}
+				if verb == 'b' {
+					arg = value.Marked(arg)
+				}
 				b.WriteString(arg)
 			case verb == 'd' || verb == 'i' || verb == 'u':
 				b.WriteString(arg)
@@ -411,11 +418,7 @@ func (j *Judge) printf(c Command) value.Set {
 			break
 		}
 	}
-	out := value.Set{value.Ansi(b.String())}
-	if n := strings.Count(b.String(), string(value.Hole)) + strings.Count(b.String(), string(value.Some)) + len(value.Taint(b.String())); n > 0 {
-		out = value.Set{value.Marked(b.String())}
-	}
-	return out
+	return value.Set{b.String()}
 }
 
 // fetch judges programs that fetch something from the network, and notes where it lands.

@@ -116,7 +116,7 @@ func (j *Judge) redirect(e *Env, r *syntax.Redirect) (paths []string, away bool)
 		}
 		return nil, false
 	case syntax.WordHdoc:
-		e.In = value.Mapped(j.word(e, r.Word, true), func(s string) string { return strings.ReplaceAll(s, string(value.Quoted), "") + "\n" })
+		e.In = value.Mapped(j.word(e, r.Word, false), func(s string) string { return value.Protect(s) + "\n" })
 		return nil, false
 	default:
 	}
