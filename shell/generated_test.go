@@ -32,7 +32,7 @@ func TestGeneratedDeny(t *testing.T) {
 		func(c string) string { return "for i in 1 2; do " + c + "\ndone" },
 		func(c string) string { return "while a; do " + c + "\ndone" },
 		func(c string) string { return "f() { " + c + "\n}; f" },
-		func(c string) string { return "echo \"$(" + c + ")\"" },
+		func(c string) string { return "echo \"$( " + c + ")\"" },
 		func(c string) string { return "case a in a) " + c + "\n;; esac" },
 		func(c string) string { return "a | { " + c + "\n} | b" },
 		func(c string) string { return "cat <(" + c + ")" },

@@ -3,6 +3,7 @@ package posix
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -12,16 +13,17 @@ import (
 // An env is what commands leave for those that follow.
 type Env struct {
 	Vars    map[string]value.Set
-	args    []value.Set // the positional parameters; nil where they are not known
-	Cwd     value.Set   // where it may be
-	funcs   map[string]*syntax.Stmt
+	args    value.Set                 // the positional parameters, a gap between each two; nil where they are not known
+	Cwd     value.Set                 // where it may be
+	funcs   map[string][]*syntax.Stmt // the bodies that a name may have
 	aliases map[string]string
 	Saved   map[string]value.Set      // what a file holds that this command wrote, by its path
 	sinks   map[string][]*syntax.Stmt // what reads from a made-up file
 	calls   []*frame                  // functions that are running, outermost first
 	behind  bool                      // in the background
 	In      value.Set                 // what is on the standard input
-	Changes int                       // how often variables and folder changed
+	version int                       // which changes made it: two with the same one are the same
+	clock   *int                      // the latest version there is
 	ended   bool                      // by exit or return
 }
 
@@ -37,7 +39,7 @@ func NewEnv(w value.World) *Env {
 		Vars: map[string]value.Set{
 			"HOME": {w.Home}, "USER": {w.User}, "LOGNAME": {w.User}, "USERNAME": {w.User}, "SHELL": {"/bin/bash"}, "BASH": {"/bin/bash"},
 		},
-		args: []value.Set{}, Cwd: value.Set{w.Dir}, funcs: map[string]*syntax.Stmt{}, aliases: map[string]string{},
+		args: value.Set{""}, clock: new(int), Cwd: value.Set{w.Dir}, funcs: map[string][]*syntax.Stmt{}, aliases: map[string]string{},
 		Saved: map[string]value.Set{}, sinks: map[string][]*syntax.Stmt{},
 	}
 }
@@ -62,7 +64,7 @@ func (j *Judge) merge(e, other *Env) {
 		e.behind, e.calls = behind, calls
 		return
 	}
-	if e.Changes == other.Changes {
+	if e.version == other.version {
 		return
 	}
 	for name, v := range other.Vars {
@@ -77,23 +79,33 @@ func (j *Judge) merge(e, other *Env) {
 			e.Vars[name] = j.Add(v, value.Anything())
 		}
 	}
-	for name, f := range other.funcs {
-		if _, ok := e.funcs[name]; !ok {
-			e.funcs[name] = f
+	for name, bodies := range other.funcs {
+		for _, b := range bodies {
+			if have := e.funcs[name]; !slices.Contains(have, b) {
+				e.funcs[name] = append(have[:len(have):len(have)], b)
+			}
 		}
 	}
 	maps.Copy(e.aliases, other.aliases)
-	if !slices.EqualFunc(e.args, other.args, func(a, b value.Set) bool { return slices.Equal(a, b) }) {
+	if e.args == nil || other.args == nil {
 		e.args = nil
+	} else {
+		e.args = j.Add(e.args, other.args)
 	}
 	e.Cwd = j.Add(e.Cwd, other.Cwd)
-	e.Changes = max(e.Changes, other.Changes) + 1
+	e.Changed()
+}
+
+// Changed notes that variables, parameters or the folder are others now.
+func (e *Env) Changed() {
+	*e.clock++
+	e.version = *e.clock
 }
 
 // Set gives a variable a value.
 func (e *Env) Set(name string, v value.Set) {
 	e.Vars[name] = v
-	e.Changes++
+	e.Changed()
 }
 
 // value is what a variable may hold.
@@ -114,15 +126,16 @@ func (e *Env) value(name string) value.Set {
 		return e.every()
 	}
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
-		switch n := int(name[0] - '1'); {
-		case e.args == nil:
-			return value.Anything()
-		case n < len(e.args):
-			return e.args[n]
-		case len(e.calls) == 0:
+		if e.args == nil || len(e.calls) == 0 && slices.Equal(e.args, value.Set{""}) {
 			return value.Anything()
 		}
-		return value.Set{""}
+		n := int(name[0] - '1')
+		return value.Mapped(e.args, func(all string) string {
+			if list := strings.Split(all, string(value.Gap)); n < len(list) {
+				return strings.ReplaceAll(list[n], string(value.Quoted), "")
+			}
+			return ""
+		})
 	}
 	if v, ok := e.Vars[name]; ok {
 		return v
@@ -135,15 +148,14 @@ func (e *Env) every() value.Set {
 	if e.args == nil {
 		return value.Anything()
 	}
-	all := ""
-	for k, a := range e.args {
-		if k > 0 {
-			all += string(value.Gap)
-		}
-		if len(a) != 1 {
-			return value.Anything()
-		}
-		all += a[0]
+	return e.args
+}
+
+// positional is a list of parameters as it is kept: each exists, even if it is empty.
+func positional(args []string) value.Set {
+	list := make([]string, len(args))
+	for k, a := range args {
+		list[k] = string(value.Quoted) + a
 	}
-	return value.Set{all}
+	return value.Set{strings.Join(list, string(value.Gap))}
 }

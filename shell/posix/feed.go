@@ -121,14 +121,12 @@ func (j *Judge) shell(c Command) value.Set {
 	for _, f := range files {
 		j.file(child, c, f, "sh")
 	}
-	child.args = []value.Set{}
+	child.args = positional(nil)
 	if text {
 		if len(args) == 0 {
 			return nil
 		}
-		for _, a := range args[min(2, len(args)):] {
-			child.args = append(child.args, value.Set{a})
-		}
+		child.args = positional(args[min(2, len(args)):])
 		if c.Name == "fish" || c.Name == "nu" || c.Name == "csh" || c.Name == "tcsh" || c.Name == "elvish" || c.Name == "xonsh" { // another grammar: what cannot be read is a question
 			if _, why := source.Parse(args[0]); why != "" && value.Taint(args[0]) == "" {
 				return value.Anything()
@@ -137,15 +135,11 @@ func (j *Judge) shell(c Command) value.Set {
 		return j.run(child, value.Set{args[0]}, c.In)
 	}
 	if len(args) > 0 && !slices.ContainsFunc(c.Args, func(a string) bool { return a == "-s" }) {
-		for _, a := range args[1:] {
-			child.args = append(child.args, value.Set{a})
-		}
+		child.args = positional(args[1:])
 		j.file(child, c, args[0], "sh")
 		return value.Set{string(value.Hole) + c.In.Taint()}
 	}
-	for _, a := range args {
-		child.args = append(child.args, value.Set{a})
-	}
+	child.args = positional(args)
 	return j.input(child, c.In)
 }
 

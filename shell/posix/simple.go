@@ -29,7 +29,7 @@ func (j *Judge) Simple(e *Env, argv []string, deep bool) value.Set {
 		return nil
 	}
 	c := Command{Env: e, Name: value.Called(argv[0]), Args: argv[1:], Dir: e.Cwd[0], deep: deep}
-	if body, ok := e.funcs[argv[0]]; ok && body != nil {
+	if len(e.funcs[argv[0]]) > 0 {
 		return j.invoke(e, argv[0], c.Args)
 	}
 	if text, ok := e.aliases[argv[0]]; ok {
@@ -148,7 +148,7 @@ func (j *Judge) builtin(c Command) (value.Set, bool) {
 		return nil, true
 	case "popd":
 		e.Cwd = j.Add(e.Cwd, value.Set{j.World.Dir})
-		e.Changes++
+		e.Changed()
 		return nil, true
 	case "exit", "return":
 		e.ended = true
@@ -186,12 +186,14 @@ func (j *Judge) builtin(c Command) (value.Set, bool) {
 		}
 		return value.Anything(), true
 	case "set":
-		j.positional(c)
+		j.parameters(c)
 		return value.Anything(), true
 	case "shift":
-		if len(e.args) > 0 {
-			e.args = e.args[1:]
-		}
+		e.args = value.Mapped(e.args, func(all string) string {
+			_, rest, _ := strings.Cut(all, string(value.Gap))
+			return rest
+		})
+		e.Changed()
 		return nil, true
 	case "read", "mapfile", "readarray":
 		j.reads(c)
@@ -207,7 +209,7 @@ func (j *Judge) builtin(c Command) (value.Set, bool) {
 	case "unset":
 		for _, a := range c.Args {
 			delete(e.Vars, a)
-			e.Changes++
+			e.Changed()
 		}
 		return nil, true
 	case "kill":
@@ -223,7 +225,7 @@ func (j *Judge) folder(c Command) {
 	if len(args) == 0 && len(c.Args) > 0 && c.Args[len(c.Args)-1] == "-" {
 		args = []string{"-"}
 	}
-	c.Changes++
+	c.Changed()
 	switch {
 	case len(args) == 0 && c.Name == "pushd":
 	case len(args) == 0:
@@ -241,8 +243,8 @@ func (j *Judge) folder(c Command) {
 	}
 }
 
-// positional is set -- a b c.
-func (j *Judge) positional(c Command) {
+// parameters is set -- a b c.
+func (j *Judge) parameters(c Command) {
 	args := c.Args
 	for len(args) > 0 && args[0] != "--" && (strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "+")) {
 		if strings.HasSuffix(args[0], "o") && len(args) > 1 {
@@ -256,11 +258,8 @@ func (j *Judge) positional(c Command) {
 	if args[0] == "--" {
 		args = args[1:]
 	}
-	c.Env.args = []value.Set{}
-	for _, a := range args {
-		c.Env.args = append(c.Env.args, value.Set{a})
-	}
-	c.Changes++
+	c.Env.args = positional(args)
+	c.Changed()
 }
 
 // reads gives variables what is on the input.

@@ -39,7 +39,7 @@ func (j *Judge) chain(e *Env, st *syntax.Stmt, fails *[]*Env) value.Set {
 		return nil
 	}
 	note := func() {
-		if n := len(*fails); n == 0 || (*fails)[n-1].Changes != e.Changes {
+		if n := len(*fails); n == 0 || (*fails)[n-1].version != e.version {
 			*fails = append(*fails, j.Clone(e))
 		}
 	}
@@ -70,7 +70,7 @@ func (j *Judge) stmt(e *Env, st *syntax.Stmt) value.Set {
 		e.behind = true
 	}
 	defer func(in value.Set) { e.In = in }(e.In)
-	var to []string
+	var to []target
 	lost := false
 	for _, r := range st.Redirs {
 		paths, away := j.redirect(e, r)
@@ -81,8 +81,12 @@ func (j *Judge) stmt(e *Env, st *syntax.Stmt) value.Set {
 		return nil
 	}
 	out := j.command(e, st.Cmd)
-	for _, p := range to {
-		j.Save(e, p, out)
+	for _, t := range to {
+		if old, ok := e.Saved[t.path]; ok && t.more {
+			j.Save(e, t.path, j.Concat(old, out))
+		} else {
+			j.Save(e, t.path, out)
+		}
 	}
 	if lost {
 		return nil
@@ -90,9 +94,15 @@ func (j *Judge) stmt(e *Env, st *syntax.Stmt) value.Set {
 	return out
 }
 
+// A target is a file that output goes to, behind what it holds or instead of it.
+type target struct {
+	path string
+	more bool
+}
+
 // redirect judges a redirection. It returns the files that the standard output goes to, and whether it goes elsewhere
 // than to where it went.
-func (j *Judge) redirect(e *Env, r *syntax.Redirect) (paths []string, away bool) {
+func (j *Judge) redirect(e *Env, r *syntax.Redirect) (to []target, away bool) {
 	fd := ""
 	if r.N != nil {
 		fd = r.N.Value
@@ -149,13 +159,13 @@ func (j *Judge) redirect(e *Env, r *syntax.Redirect) (paths []string, away bool)
 			default:
 				j.Effect(value.Writes, p, false)
 				if fd == "" || fd == "1" || r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
-					paths = append(paths, p)
+					to = append(to, target{p, r.Op == syntax.AppOut || r.Op == syntax.AppAll})
 					away = away || p != "/dev/stdout" && p != "/dev/fd/1"
 				}
 			}
 		}
 	}
-	return paths, away
+	return to, away
 }
 
 // socket reports whether the shell would open a connection instead of a file.
@@ -172,11 +182,13 @@ func (j *Judge) Save(e *Env, p string, content value.Set) {
 	if len(content) == 0 {
 		content = value.Set{""}
 	}
-	if len(e.Saved) < maxFields {
-		if old, ok := e.Saved[p]; ok && old.Taint() != "" {
-			content = append(slices.Clone(content), old.Taint())
-		}
-		e.Saved[p] = content
+	const most = 8 // contents that are told apart
+	old := e.Saved[p]
+	switch all := j.Add(old, content); {
+	case len(all) <= most: // what it held may be there still: the command that wrote need not have run
+		e.Saved[p] = all
+	case len(e.Saved) < maxFields:
+		e.Saved[p] = append(value.Set{string(value.Hole) + all.Taint()}, content...)
 	}
 }
 
@@ -335,8 +347,8 @@ func (j *Judge) each(e *Env, c *syntax.ForClause) value.Set {
 	} else if e.args == nil {
 		values = []string{string(value.Some)}
 	} else {
-		for _, a := range e.args {
-			values = append(values, a...)
+		for _, all := range e.args {
+			values = append(values, strings.Split(strings.ReplaceAll(all, string(value.Quoted), ""), string(value.Gap))...)
 		}
 	}
 	if len(values) == 0 {
@@ -386,8 +398,8 @@ func (j *Judge) function(e *Env, c *syntax.FuncDecl) {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
-		e.funcs[n.Value] = c.Body
-		e.Changes++
+		e.funcs[n.Value] = []*syntax.Stmt{c.Body}
+		e.Changed()
 		inside := j.Clone(e)
 		inside.args = nil
 		inside.behind = false
@@ -410,12 +422,11 @@ func (j *Judge) invoke(e *Env, name string, args []string) value.Set {
 	var out value.Set
 	j.Deeper(func() {
 		old, ended, behind := e.args, e.ended, e.behind
-		e.args, e.behind = []value.Set{}, false
-		for _, a := range args {
-			e.args = append(e.args, value.Set{a})
-		}
+		e.args, e.behind = positional(args), false
 		e.calls = append(e.calls, &frame{name: name})
-		out = j.stmt(e, e.funcs[name])
+		for _, body := range e.funcs[name] {
+			out = j.Add(out, j.stmt(e, body))
+		}
 		e.calls = e.calls[:max(0, len(e.calls)-1)]
 		e.args, e.ended, e.behind = old, ended, behind
 	})

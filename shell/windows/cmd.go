@@ -165,7 +165,7 @@ func (j *Shells) cmdPart(e *posix.Env, part string, in value.Set) (out value.Set
 		if ok {
 			plain := strings.ReplaceAll(v, "^", "")
 			e.Vars["%"+strings.ToLower(strings.TrimSpace(name))] = value.Mapped(j.cmdVars(e, plain), func(s string) string { return strings.ReplaceAll(s, string(value.Gap), " ") })
-			e.Changes++
+			e.Changed()
 		}
 		return nil
 	}
@@ -262,7 +262,7 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 			target := strings.Join(rest, " ")
 			all(value.Reads, false, []string{target})
 			e.Cwd = value.Set{j.World.WinPath(dir, target)}
-			e.Changes++
+			e.Changed()
 			return nil
 		}
 		return e.Cwd

@@ -171,6 +171,9 @@ func (p *psReader) pipeline(in value.Set) value.Set {
 
 // element reads a keyword, an assignment, an expression or a command.
 func (p *psReader) element(in value.Set, first bool) value.Set {
+	if !p.more() {
+		return in
+	}
 	rest := p.s[p.k:]
 	if m := psKeyword.FindString(rest); m != "" && first {
 		return p.keyword(strings.ToLower(m), in)

@@ -81,6 +81,9 @@ func (p *psReader) word() value.Set {
 // argument reads one argument of a command, which may be a list.
 func (p *psReader) argument() value.Set {
 	one := func() value.Set {
+		if !p.more() {
+			return nil
+		}
 		rest := p.s[p.k:]
 		switch c := rest[0]; {
 		case c == '(' || c == '{' || strings.HasPrefix(rest, "@(") || strings.HasPrefix(rest, "@{") || strings.HasPrefix(rest, "@'") || strings.HasPrefix(rest, `@"`):
