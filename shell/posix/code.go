@@ -23,8 +23,8 @@ var (
 	fetched = phrase.New(`urlopen|urllib|requests\.get|http\.client|open-uri|Net::HTTP|LWP|HTTP::Tiny|https?\.get|\bfetch\s*\(|curl_exec|file_get_contents\(\s*\x11|httpx\.`)
 	undone  = phrase.New(`b64decode|base64_decode|decode64|unpack1?\(|atob\(|a2b_|fromhex|Buffer\.from\(|decode_base64|gzinflate|str_rot13|codecs\.decode|zlib\.decompress`)
 	evals   = phrase.New(`\b(?:exec|eval|compile|instance_eval|class_eval|Function|runInThisContext|loadstring|assert|create_function|_?system|popen|execSync)\s*\(?`)
-	dials   = phrase.New(`socket\.socket|socket\.create_connection|TCPSocket|IO::Socket|net\.connect|net\.Socket|fsockopen|pty\.spawn|Socket::INET|createConnection`)
-	shellIn = phrase.New(`^(?:/usr)?(?:/bin/)?(?:sh|bash|zsh|dash|ksh|cmd|cmd\.exe|powershell(?:\.exe)?)(?: -\w+)*$`)
+	dials   = phrase.New(`socket\.socket|socket\.create_connection|TCPSocket|IO::Socket|net\.connect|net\.Socket|fsockopen|pty\.spawn|Socket::INET|createConnection|\bsocket\s*\(`)
+	shellIn = phrase.New(`^(?:/usr)?(?:/bin/)?(?:sh|bash|zsh|dash|ksh|cmd|cmd\.exe|powershell(?:\.exe)?)(?: -\w+)*[\s<>&0-9]*$`)
 )
 
 // code judges the text of a program in another language than a shell's: what it starts with a literal text or list, and
@@ -49,6 +49,9 @@ func (j *Judge) code(c Command, lang, text string) {
 		for _, m := range named1.FindAllStringSubmatch(bare, -1) {
 			p.vars[m[1]] = m[2]
 		}
+		for _, m := range renamed.FindAllStringSubmatch(bare, -1) {
+			bare = strings.ReplaceAll(bare, m[2]+"(", m[1]+"(")
+		}
 		p.calls(bare)
 		for _, t := range texts {
 			if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~/") {
@@ -66,6 +69,9 @@ func (j *Judge) floods(bare string) {
 		j.Deny("D6", "The program would start itself over and over until the machine stands still. Give it an end.")
 	}
 }
+
+// renamed finds functions that get another name where they are imported.
+var renamed = phrase.New(`\b(system|popen|run|call|Popen|check_output|check_call|rmtree)\s+as\s+(\w+)`)
 
 // opaque refuses code that runs what it fetched or decoded, and code that joins a shell to a socket.
 func (j *Judge) opaque(bare string, texts []string) {
@@ -191,12 +197,12 @@ func (p *listing) arguments(args string) {
 	for _, m := range refOf.FindAllStringSubmatch(args, -1) {
 		t := p.texts[source.Atoi(m[1])]
 		words = append(words, t)
-		p.run(t)
 	}
-	for k := range words {
-		if k+1 < len(words) {
-			p.run(strings.TrimSpace(value.QuoteAll(words[k:])))
-		}
+	if len(words) > 0 {
+		p.run(words[0])
+	}
+	for k := range min(2, len(words)) { // the first may only be the name that the program is told
+		p.run(strings.TrimSpace(value.QuoteAll(words[k:])))
 	}
 	if len(words) == 1 && strings.Contains(args, "split") {
 		p.run(words[0])

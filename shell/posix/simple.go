@@ -49,6 +49,9 @@ func (j *Judge) Simple(e *Env, argv []string, deep bool) value.Set {
 		}
 		j.Parts = append(j.Parts, part)
 	}
+	if strings.Contains(argv[0], "/") && j.World.Ours(value.PathOf(c.Dir, argv[0])) {
+		j.Effect(value.Reads, value.PathOf(c.Dir, argv[0]), false)
+	}
 	if j.started(c, argv[0]) {
 		return value.Anything()
 	}

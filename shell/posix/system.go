@@ -75,11 +75,16 @@ func (j *Judge) system(c Command) {
 			j.Deny("D5", power)
 		}
 	case "systemctl", "loginctl":
-		for _, a := range c.Args {
-			a = strings.TrimSuffix(a, ".target")
-			if slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "soft-reboot"}, a) {
-				j.Deny("D5", power)
-			}
+		words := value.Getopt(c.Args, "tpPnosHM", "type", "property", "host", "machine", "lines", "output", "state").Rest
+		if len(words) > 1 && (words[0] == "start" || words[0] == "isolate" || words[0] == "restart") {
+			words = words[1:]
+		}
+		if len(words) > 0 && slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "soft-reboot"}, strings.TrimSuffix(words[0], ".target")) {
+			j.Deny("D5", power)
+		}
+	case "badblocks":
+		if device && value.Getopt(c.Args, "bcdeitop").Has("wn") {
+			j.Deny("D4", disk)
 		}
 	case "kexec":
 		if value.Getopt(c.Args, "lt").Has("e", "exec") {

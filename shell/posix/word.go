@@ -212,6 +212,10 @@ func subscript(p *syntax.ParamExp) string {
 // bare is unquoted text: backslashes go, patterns and a leading tilde come to mean something.
 func (j *Judge) bare(e *Env, s string, first bool) string {
 	var b strings.Builder
+	if k := strings.Index(s, "=~"); first && k > 0 && syntax.ValidName(s[:k]) { // Bash expands it in arguments too
+		b.WriteString(s[:k+1])
+		s = s[k+1:]
+	}
 	if first && strings.HasPrefix(s, "~") {
 		name, rest := s[1:], ""
 		if k := strings.IndexByte(name, '/'); k >= 0 {
