@@ -147,7 +147,7 @@ func PowerShell(w value.World, text string) bool {
 				if text+1 >= textOnly/2 {
 					text = textOnly
 				}
-			case strings.HasSuffix(w, ":") || !p.path(w):
+			case strings.Contains(w, ":") && !value.Drive(w) || !p.path(w):
 				return false
 			}
 		}

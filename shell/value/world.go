@@ -149,8 +149,8 @@ func (w World) Whole(p string) bool {
 	if like(e, "home", "*") || like(e, "Users", "*") || like(e, "usr", "local") {
 		return true
 	}
-	if len(e) == 2 && match(e[0], "mnt") && (len(e[1]) == 1) {
-		return true
+	if len(e) >= 2 && match(e[0], "mnt") && len(e[1]) == 1 { // a drive of Windows, from the other side
+		return w.windows(At("/", e[1]+":/"+strings.Join(e[2:], "/")))
 	}
 	for _, dir := range []string{w.Home, path.Dir(w.Workspace)} {
 		for d := Elements(dir); len(d) > 0; d = d[:len(d)-1] {

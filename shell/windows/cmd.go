@@ -405,6 +405,9 @@ func (j *Shells) cmdFor(e *posix.Env, part string, in value.Set) {
 	case "/r", "/d":
 		if where != "" {
 			root := strings.Trim(where, `"`)
+			if first, _, _ := strings.Cut(strings.ToLower(body), " "); kind == "/r" && slices.Contains([]string{"del", "erase", "rd", "rmdir"}, first) {
+				j.winEffect(value.Deletes, e.Cwd[0], root, true)
+			}
 			values = append(values, root, root+`\`+string(value.Some))
 		}
 	}

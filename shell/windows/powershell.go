@@ -155,7 +155,7 @@ func (p *psReader) pipeline(in value.Set) value.Set {
 	p.ran = true
 	for first := true; p.more(); first = false {
 		p.blanks(!first)
-		out = p.element(out, first)
+		out = value.Mapped(p.element(out, first), func(s string) string { return strings.ReplaceAll(s, string(value.Quoted), "") })
 		p.blanks(false)
 		if p.k < len(p.s) && p.s[p.k] == '|' && p.peek(1) != '|' {
 			p.k++
@@ -260,7 +260,7 @@ func (p *psReader) keyword(name string, in value.Set) value.Set {
 
 var (
 	psForever = phrase.New(`^\s*\(\s*(\$true|1|;\s*;|;\s*\$true\s*;|!\s*\$false|-not\s+\$false|1\s*-eq\s*1)\s*\)|\}\s*while\s*\(\s*(\$true|1)\s*\)`)
-	psStarts  = phrase.New(`start-process|\bsaps\b|start-job|\bstart\b|invoke-item|&\s*\$|\bcmd(\.exe)?\b|powershell|pwsh|\[diagnostics\.process\]`)
+	psStarts  = phrase.New(`start-process|\bsaps\b|start-job|\bstart\s+[\w"'&.]|invoke-item|&\s*\$|\bcmd(\.exe)?\b|powershell|pwsh|\[diagnostics\.process\]`)
 )
 
 // function notes that a name means a body, and whether that starts itself.
@@ -609,8 +609,13 @@ func (p *psReader) method(v value.Set, name string, args []value.Set) value.Set 
 		return value.Anything()
 	case "win32shutdown", "win32shutdowntracker", "reboot", "shutdown":
 		p.j.Deny("W6", "It would stop or restart the machine. Do that by hand.")
+	case "deletefolder", "deletefile":
+		p.j.winEffect(value.Deletes, p.e.Cwd[0], arg(0), name == "deletefolder")
 	case "delete", "deletetree":
 		for _, s := range v {
+			if strings.Contains(strings.ToLower(s), "shadowcopy") {
+				p.j.shadow()
+			}
 			if value.Literal(s) && (strings.Contains(s, "/") || strings.Contains(s, `\`)) {
 				p.j.winEffect(value.Deletes, p.e.Cwd[0], s, len(args) > 0 || name == "deletetree")
 			}

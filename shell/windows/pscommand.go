@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"github.com/jackline-ai/jackline/phrase"
 	"slices"
 	"strings"
 
@@ -42,6 +43,9 @@ func (c psCommand) value(full string, least int) []string {
 	return all
 }
 
+// psRight is a right in the arguments of icacls, which is no expression there.
+var psRight = phrase.New(`^\((?:OI|CI|IO|NP|I|F|M|RX|R|W)\)`)
+
 // word reads a bare word: quotes and variables within it are part of it.
 func (p *psReader) word() value.Set {
 	v := value.Set{}
@@ -53,7 +57,12 @@ func (p *psReader) word() value.Set {
 			}
 			return v
 		case c == '(' && len(v) > 0:
-			return v
+			m := psRight.FindString(p.s[p.k:])
+			if m == "" {
+				return v
+			}
+			v = p.j.Join(v, value.Set{m})
+			p.k += len(m)
 		case c == '\'' || c == '"':
 			v = p.j.Join(v, p.quoted())
 		case c == '$' && (source.Word(p.peek(1)) || p.peek(1) == '{' || p.peek(1) == '('):
@@ -378,6 +387,9 @@ func (p *psReader) runner(c psCommand, argv []string, in value.Set) value.Set {
 	case "invoke-webrequest", "invoke-restmethod", "start-bitstransfer":
 		return p.fetches(c)
 	case "new-object":
+		if len(c.rest) > 1 && strings.HasSuffix(strings.ToLower(c.rest[0]), "info") { // of a file or a folder: it goes by its path
+			return value.Set{c.rest[1]}
+		}
 		return value.Something()
 	case "set-alias", "new-alias":
 		names := slices.Concat(c.value("name", 1), c.value("value", 1), c.rest)
@@ -521,10 +533,22 @@ func (p *psReader) blocks(c psCommand, in value.Set) value.Set {
 	return value.Set{string(value.Hole) + in.Taint()}
 }
 
-// process judges what Start-Process starts.
+// process judges what Start-Process starts. Its words are taken as they stand: what looks like a parameter may be one of the
+// program's.
 func (p *psReader) process(c psCommand) {
-	words := slices.Concat(c.value("filepath", 2), c.value("path", 2), c.rest[:min(1, len(c.rest))])
-	p.started(slices.Concat(words, c.value("argumentlist", 1), c.rest[min(1, len(c.rest)):]))
+	var words []string
+	for k := 0; k < len(c.words); k++ {
+		low := strings.ToLower(c.words[k])
+		is := func(full string, least int) bool { return len(low) > least && strings.HasPrefix(full, low) }
+		switch {
+		case is("-filepath", 2), is("-path", 2), is("-argumentlist", 1), is("-wait", 2), is("-nonewwindow", 2), is("-passthru", 2), is("-usenewenvironment", 2):
+		case is("-verb", 4), is("-windowstyle", 2), is("-workingdirectory", 2), is("-credential", 2), strings.HasPrefix(low, "-redirect"):
+			k++
+		default:
+			words = append(words, c.words[k])
+		}
+	}
+	p.started(words)
 }
 
 // started judges a program with its arguments, of which one may hold them all.

@@ -169,7 +169,7 @@ func (j *Shells) rights(c posix.Command, name, first string, low []string) {
 		}
 	case "icacls", "cacls", "xcacls":
 		for k, a := range low {
-			a = strings.Trim(a, `"'*`)
+			a = strings.Trim(value.Protect(a), `"'*`)
 			if !strings.HasPrefix(a, "everyone:") && !strings.HasPrefix(a, "s-1-1-0:") {
 				if k+1 < len(low) && (a == "everyone" || a == "s-1-1-0") && strings.HasPrefix(low[k+1], ":") {
 					a += low[k+1]
