@@ -12,7 +12,6 @@ import (
 // system judges the programs that change disks and stop the machine.
 func (j *Judge) system(c Command) {
 	const disk = "It would change or wipe a whole disk or volume, which nothing brings back. Do that by hand."
-	const power = "It would stop or restart the machine. Do that by hand."
 	words := strings.Join(c.Args, " ")
 	low := strings.ToLower(words)
 	first := ""
@@ -25,6 +24,10 @@ func (j *Judge) system(c Command) {
 		return strings.HasPrefix(p, "/dev/") && j.World.System(p)
 	})
 	switch name := c.Name; name {
+	case "badblocks":
+		if device && value.Getopt(c.Args, "bcdeitop").Has("wn") {
+			j.Deny("D4", disk)
+		}
 	case "wipefs":
 		if o := value.Getopt(c.Args, "ot", "offset", "types", "backup"); !asks && !o.Has("n", "no-act") {
 			j.Deny("D3", disk)
@@ -62,6 +65,18 @@ func (j *Judge) system(c Command) {
 		if !asks {
 			j.Deny("D3", disk)
 		}
+	default:
+		j.power(c, first, asks)
+		if (strings.HasPrefix(name, "mkfs") || strings.HasPrefix(name, "newfs")) && !asks {
+			j.Deny("D3", disk)
+		}
+	}
+}
+
+// power judges the programs that stop the machine. first is the first operand.
+func (j *Judge) power(c Command, first string, asks bool) {
+	const power = "It would stop or restart the machine. Do that by hand."
+	switch c.Name {
 	case "shutdown":
 		if !strings.EqualFold(first, "/a") && !slices.Contains(c.Args, "-a") && !asks {
 			j.Deny("D5", power)
@@ -82,17 +97,9 @@ func (j *Judge) system(c Command) {
 		if len(words) > 0 && slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "soft-reboot"}, strings.TrimSuffix(words[0], ".target")) {
 			j.Deny("D5", power)
 		}
-	case "badblocks":
-		if device && value.Getopt(c.Args, "bcdeitop").Has("wn") {
-			j.Deny("D4", disk)
-		}
 	case "kexec":
 		if value.Getopt(c.Args, "lt").Has("e", "exec") {
 			j.Deny("D5", power)
-		}
-	default:
-		if (strings.HasPrefix(name, "mkfs") || strings.HasPrefix(name, "newfs")) && !asks {
-			j.Deny("D3", disk)
 		}
 	}
 }

@@ -247,14 +247,7 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 		return nil
 	case "echo", "echo.":
 		return value.Set{strings.Join(words[1:], " ") + "\n"}
-	case "rd", "rmdir":
-		if slices.Contains(switches, "s") {
-			all(value.Deletes, true, rest)
-		} else {
-			all(value.Deletes, false, rest)
-		}
-		return nil
-	case "del", "erase":
+	case "rd", "rmdir", "del", "erase":
 		all(value.Deletes, slices.Contains(switches, "s"), rest)
 		return nil
 	case "cd", "chdir", "pushd":
