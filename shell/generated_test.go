@@ -60,6 +60,9 @@ func TestGeneratedDeny(t *testing.T) {
 					if strings.Contains(outer("EOT"), "EOT\nEOT") && strings.Contains(inner("x"), "EOT") {
 						continue // one here-document would end the other
 					}
+					if (q+a+b)%5 < 2 {
+						continue // three of five of all that can be combined take long enough
+					}
 					n++
 					text := outer(inner(write(core)))
 					if got := Judge(text, w, Bash); got.Verdict != Denied || got.Why == "" {

@@ -353,9 +353,7 @@ func (j *Judge) echo(c Command) value.Set {
 
 func (j *Judge) printf(c Command) value.Set {
 	args := value.Behind(c.Args, "v")
-	if o := value.Getopt(c.Args[:len(c.Args)-len(args)], "v"); len(o.Values["v"]) > 0 {
-		defer func(name string) { c.Set(name, value.Anything()) }(o.Values["v"][0])
-	}
+	options := c.Args[:len(c.Args)-len(args)]
 	if len(args) == 0 {
 		return nil
 	}
@@ -412,7 +410,12 @@ func (j *Judge) printf(c Command) value.Set {
 			break
 		}
 	}
-	return value.Set{b.String()}
+	out := value.Set{b.String()}
+	if o := value.Getopt(options, "v"); len(o.Values["v"]) > 0 {
+		c.Set(o.Values["v"][0], out)
+		return nil
+	}
+	return out
 }
 
 // fetch judges programs that fetch something from the network, and notes where it lands.

@@ -204,6 +204,9 @@ func (j *Judge) environment(c Command) value.Set {
 	}
 	child := j.Clone(c.Env)
 	rest := value.Behind(c.Args, "uCP", "unset", "chdir")
+	if len(rest) > 0 && rest[0] == "-" { // an empty environment
+		rest = value.Behind(rest[1:], "uCP", "unset", "chdir")
+	}
 	rest = j.leading(child, rest)
 	if len(rest) == 0 {
 		return value.Anything()
