@@ -1,7 +1,5 @@
 package value
 
-import ()
-
 // A TouchKind says what a command does with something.
 type TouchKind uint8
 
