@@ -69,8 +69,9 @@ func (in *Input) Bytes() []byte { return in.buf }
 // Has reports whether word stands at offset i. It asks for no more bytes than it takes to
 // tell.
 func (in *Input) Has(i int, word string) bool {
-	if end := i + len(word); end <= len(in.buf) {
-		return string(in.buf[i:end]) == word
+	if end := i + len(word); end <= len(in.buf) && word != "" {
+		// Most words that do not stand there differ in their last byte already, which is cheaper to tell than to call for.
+		return in.buf[end-1] == word[len(word)-1] && string(in.buf[i:end]) == word
 	}
 	for k := 0; k < len(word); k++ {
 		if in.At(i+k) != int(word[k]) {
