@@ -42,7 +42,8 @@ func (s *scanner) between(i int) int {
 // region is where a value behind a marker ends if it does not end by itself: at its closing
 // marker, but also where a turn or a thought ends, or another call begins.
 func (s *scanner) region(closers []string, f fence) args.Region {
-	if f.n == 0 && s.around.Stop != nil && len(closers) == len(s.within) && (len(closers) == 0 || &closers[0] == &s.within[0]) {
+	f.word, f.body = "", 0 // where a fence ends does not hang on them
+	if f == s.hedge && s.around.Stop != nil && len(closers) == len(s.within) && (len(closers) == 0 || &closers[0] == &s.within[0]) {
 		return s.around // as most are
 	}
 	r := args.Region{First: "<[", Known: s.tellName, Member: s.tellArgs}
@@ -62,9 +63,8 @@ func (s *scanner) region(closers []string, f fence) args.Region {
 	}
 	if f.n > 0 {
 		r.First += string(rune(f.mark))
-	} else {
-		s.around, s.within = r, closers
 	}
+	s.around, s.within, s.hedge = r, closers, f
 	return r
 }
 

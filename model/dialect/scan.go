@@ -40,8 +40,9 @@ type scanner struct {
 	found    *entry
 	tellName func(key, text string)     // named, made once
 	tellArgs func(key string, i, j int) // argumentsAt, made once
-	around   args.Region                // the last region, without a fence
-	within   []string                   // and its closers
+	around   args.Region                // the last region
+	within   []string                   // its closers
+	hedge    fence                      // and its fence, as far as that matters
 	finders  map[string]*finder
 	runs     runs
 	spent    int  // bytes that were looked at in vain
