@@ -26,6 +26,8 @@ type Approval struct {
 	Effect  Effect          `json:"effects"`
 	Touches []Touch         `json:"touches"`
 	Labels  Labels          `json:"labels"`
+	Sandbox Sandbox         `json:"sandbox"`
+	Facts   []Fact          `json:"-"`    // the files that it names, as they were when it was asked
 	View    View            `json:"view"` // the diff or command that the card shows
 
 	Risk    string     `json:"risk"` // high, medium, low

@@ -146,6 +146,7 @@ type Intent struct {
 	Effect  Effect
 	Touches []Touch
 	Labels  Labels
+	Sandbox Sandbox // what would hold its processes; the zero Sandbox for a call that starts none, and where nothing does
 }
 
 // Verdict is a judge's word. The zero Verdict denies.

@@ -88,6 +88,14 @@ type Touch struct {
 	Exists bool `json:"exists,omitempty"`
 }
 
+// A Fact is what was true of a thing when a person was asked about a call that uses it. A call whose facts have changed is
+// another call.
+type Fact struct {
+	Name   string `json:"name"`             // as the touch names it, or an absolute path
+	ID     string `json:"id,omitempty"`     // what the thing is: device, inode and kind of a file; "" where there is none
+	Digest string `json:"digest,omitempty"` // of its content, SHA-256 in hex; "" where content plays no part
+}
+
 // Integrity says who could have written a text, worst first.
 type Integrity int
 
