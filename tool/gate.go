@@ -49,11 +49,11 @@ type Log interface {
 
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
-//	look-up → cut-off calls → schema → touches → judge (hard refusals, toggles, modes, rules) → grants →
-//	approval (seal) → intent on disk → run → cap, label → outcome
+//	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules) → grants →
+//	approval (seal) → intent on disk → run in the sandbox → cap, label → outcome
 //
 // The places of the stages that are still to come: the taint gate stands between grants and approval, the recheck of
-// sealed facts and the audit line between approval and intent, the sandbox around run, redaction beside cap.
+// sealed facts and the audit line between approval and intent, redaction beside cap.
 type Gate struct {
 	Tools *Set
 	Judge Judge
@@ -146,6 +146,7 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 	c.Args = canonical
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools, Off: g.off(who)}
 	i, err := intent(t, b, in, c)
+	in.Sandbox = i.Sandbox
 	return i, b, in, err
 }
 
@@ -251,7 +252,11 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	if e != 0 {
 		i.Effect = e
 	}
-	return i, nil
+	if b.sandbox == nil || refused(i.Touches) != "" {
+		return i, nil
+	}
+	err := safely(func() (err error) { i.Sandbox, err = b.sandbox(in); return err })
+	return i, err
 }
 
 func refused(touches []jackline.Touch) string {
@@ -365,6 +370,7 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
+	p.in.Sandbox = p.i.Sandbox // what is judged is what runs
 	p.c.Acts = p.i.Effect.Acts()
 	return nil, nil
 }

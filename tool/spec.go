@@ -56,6 +56,10 @@ type Spec[A any] struct {
 	Ask     func(A) ([]jackline.Question, error)                // a question to the person is the call
 	Missing func() string                                       // why it cannot be used now; nil or "" if it can
 
+	// Sandbox is what would hold the processes of a call. It starts nothing, and opens nothing but what the level and the
+	// workspace ask for. What it says is judged, allowed by a person and given to Run, the very same. Nil is the zero Sandbox.
+	Sandbox func(In, A) (jackline.Sandbox, error)
+
 	// Prefetch reads from one sentence of a prompt, whole and without its closing mark, the call that it surely asks for, so that
 	// the call can run before the model is asked. It must take linear time, and be sure: a miss costs a step, a false hit a call that
 	// nobody wanted. Nil never is.
@@ -74,6 +78,7 @@ type In struct {
 	Zone     *time.Location                            // the client's
 	State    func(key string) (json.RawMessage, error) // the session's own small facts; nil where there is none
 	Progress func(text string)                         // shows output while the call runs
+	Sandbox  jackline.Sandbox                          // what was judged to hold the call's processes; [Spec.Run] and [Spec.Preview] have it
 }
 
 // The windows, in tokens, from which on a tool is always offered: what [Spec.Pin] of most is.
@@ -132,6 +137,7 @@ type Tool struct {
 type bound struct {
 	title   string
 	touches func(In) ([]jackline.Touch, error)
+	sandbox func(In) (jackline.Sandbox, error)
 	preview func(context.Context, In) (jackline.View, error)
 	run     func(context.Context, In) (Out, error)
 	ask     func() ([]jackline.Question, error)
@@ -174,6 +180,8 @@ func Define[A any](s Spec[A]) Tool {
 		panic("tool: exactly one of Run and Ask: " + s.Name)
 	case s.Touches == nil && s.Effect != jackline.Pure:
 		panic("tool: a tool with effects must name its touches: " + s.Name)
+	case s.Sandbox != nil && !s.Effect.Has(jackline.Exec):
+		panic("tool: only what starts processes has a sandbox: " + s.Name)
 	case s.Cache && s.Effect.Acts():
 		panic("tool: only a pure read may be cached: " + s.Name)
 	}
@@ -212,6 +220,9 @@ func Define[A any](s Spec[A]) Tool {
 		b := bound{title: s.Title(a)}
 		if s.Touches != nil {
 			b.touches = func(in In) ([]jackline.Touch, error) { return s.Touches(in, a) }
+		}
+		if s.Sandbox != nil {
+			b.sandbox = func(in In) (jackline.Sandbox, error) { return s.Sandbox(in, a) }
 		}
 		if s.Preview != nil {
 			b.preview = func(ctx context.Context, in In) (jackline.View, error) { return s.Preview(ctx, in, a) }
