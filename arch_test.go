@@ -77,6 +77,7 @@ var ours = law{
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":          2,
 		"web":              2,
+		"cell":             2, // over sandbox, workspace, job and egress
 		"mcp":              2,
 		"model/openai":     2,
 		"model/script":     2,
@@ -170,6 +171,7 @@ var ours = law{
 		"approval":              "the clock of waiting rows",
 		"store":                 "the writer of group commits and the mover of its log, both waited for in Close",
 		"turn":                  "pure reads of one step in parallel, and children; both waited for",
+		"cell":                  "the proxy of a command, waited for when the command has ended",
 		"builtin":               "searches that run side by side and are waited for",
 		"egress":                "the two ways of a tunnel, waited for",
 		"sandbox":               "the thread that is locked while it is confined",
@@ -184,7 +186,8 @@ var ours = law{
 	},
 
 	processes: map[string]string{
-		"job":          "runs commands that outlive a call",
+		"job":          "runs commands, through a cage where there is one",
+		"cell":         "names what a cage starts; job and sandbox start it",
 		"sandbox":      "starts itself again, confined",
 		"cmd/jackline": "opens the browser",
 		"bench":        "builds and runs the programs that it measures",

@@ -66,10 +66,10 @@ type folderSeen struct {
 
 // Shields finds what is protected, everywhere below the root, and the names at the top that must not be made. Nothing is opened but
 // folders. Folders that have not changed since the last time are not read again.
-func (r *Root) Shields(ctx context.Context) (Shields, error) {
+func (r *Root) Shields() (Shields, error) {
 	r.shieldMu.Lock()
 	defer r.shieldMu.Unlock()
-	l := look{root: r, ctx: ctx, seen: map[string]folderSeen{}, found: Shields{Whole: true}}
+	l := look{root: r, seen: map[string]folderSeen{}, found: Shields{Whole: true}}
 	top, err := r.top.self()
 	if err == nil {
 		err = l.folder(func() (*dir, error) { return r.top.again() }, top, "", 0)
@@ -86,10 +86,12 @@ func (r *Root) Shields(ctx context.Context) (Shields, error) {
 	return l.found, nil
 }
 
+// Protects reports whether a path from the root names something protected, or lies in it. It looks at the names alone.
+func (r *Root) Protects(rel string) bool { return slices.ContainsFunc(split(rel), r.names.Protected) }
+
 // A look is one search for shields.
 type look struct {
 	root  *Root
-	ctx   context.Context //nolint:containedctx // it lives as long as the call
 	seen  map[string]folderSeen
 	found Shields
 	count int
@@ -97,9 +99,6 @@ type look struct {
 
 // folder looks at the folder that was seen as self. open opens it, which one that is known and has no folders needs not.
 func (l *look) folder(open func() (*dir, error), self entry, rel string, depth int) (err error) {
-	if err := l.ctx.Err(); err != nil {
-		return err
-	}
 	var d *dir
 	s, known := l.root.shieldSeen[rel]
 	known = known && s.ino == self.ino && s.dev == self.dev && s.mtime.Equal(self.mtime)

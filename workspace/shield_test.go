@@ -50,7 +50,7 @@ func TestShields(t *testing.T) {
 	if err := os.Symlink("../src", filepath.Join(r.path, "a", ".ssh")); err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Shields(t.Context())
+	s, err := r.Shields()
 	if err != nil || !s.Whole || !s.Any() {
 		t.Fatal(s, err)
 	}
@@ -77,7 +77,7 @@ func TestShields(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if s, err = r.Shields(t.Context()); err != nil || !slices.Equal(there(s), want) {
+		if s, err = r.Shields(); err != nil || !slices.Equal(there(s), want) {
 			t.Fatal(there(s), err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestShields(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.path, "src", ".netrc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = r.Shields(t.Context()); err != nil || !slices.Contains(there(s), "src/.netrc") {
+	if s, err = r.Shields(); err != nil || !slices.Contains(there(s), "src/.netrc") {
 		t.Error(there(s), err)
 	}
 }
@@ -98,11 +98,11 @@ func TestShieldsAreBounded(t *testing.T) {
 	for n := range maxShields + 10 {
 		files[fmt.Sprintf("d%d/.env", n)] = ""
 	}
-	if s, err := shieldRoot(t, files).Shields(t.Context()); err != nil || s.Whole {
+	if s, err := shieldRoot(t, files).Shields(); err != nil || s.Whole {
 		t.Error(len(s.List), err)
 	}
 	deep := strings.Repeat("d/", maxDepth+2)
-	if s, err := shieldRoot(t, map[string]string{deep + ".env": ""}).Shields(t.Context()); err != nil || s.Whole || len(there(s)) > 0 {
+	if s, err := shieldRoot(t, map[string]string{deep + ".env": ""}).Shields(); err != nil || s.Whole || len(there(s)) > 0 {
 		t.Error(there(s), err)
 	}
 }
@@ -111,7 +111,7 @@ func TestKeepsake(t *testing.T) {
 	r := shieldRoot(t, map[string]string{
 		".env": "K=v", ".git/config": "[core]", ".git/hooks/x": "sample", ".git/index": "i", "a/.npmrc": "n", ".env.free": "f", ".ssh/key": "k",
 	})
-	s, err := r.Shields(t.Context())
+	s, err := r.Shields()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func BenchmarkShields(b *testing.B) {
 	old := time.Now().Add(-time.Hour)
 	_ = filepath.WalkDir(r.path, func(p string, _ os.DirEntry, _ error) error { return os.Chtimes(p, old, old) })
 	for b.Loop() {
-		if _, err := r.Shields(b.Context()); err != nil {
+		if _, err := r.Shields(); err != nil {
 			b.Fatal(err)
 		}
 	}
