@@ -46,20 +46,21 @@ var ours = law{
 		"extract/pdf": 0,
 
 		// What is known about one thing each. They do not know each other.
-		"tool":      1,
-		"policy":    1,
-		"workspace": 1,
-		"model":     1,
-		"approval":  1,
-		"job":       1,
-		"skill":     1,
-		"store":     1,
-		"ui":        1,
-		"shell":     4, // over its parts
-		"sandbox":   1,
-		"redact":    1,
-		"egress":    1,
-		"extract":   1,
+		"tool":          1,
+		"policy":        1,
+		"workspace":     1,
+		"model":         1,
+		"approval":      1,
+		"job":           1,
+		"skill":         1,
+		"store":         1,
+		"ui":            1,
+		"shell":         4, // over its parts
+		"sandbox":       1,
+		"sandbox/stage": 0, // what a process does before it becomes a command
+		"redact":        1,
+		"egress":        1,
+		"extract":       1,
 
 		// The parts of shell.
 		"shell/value":   0,
@@ -195,7 +196,7 @@ var ours = law{
 	},
 
 	inits: map[string]string{
-		"sandbox": "pins the main thread, which only works before main",
+		"sandbox/stage": "becomes the held command where it was started to, before anything else is made ready; and pins the main thread, which only works before main",
 	},
 
 	toolWords: []toolWord{

@@ -1,0 +1,14 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import "github.com/jackline-ai/jackline"
+
+func (l *Launcher) probe() Report {
+	l.learn()
+	r := Report{ABI: l.abi, Processes: "none"}
+	if l.abi > 0 {
+		r.Level = jackline.SandboxLandlock
+	}
+	return r
+}
