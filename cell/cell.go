@@ -217,6 +217,8 @@ func (k *Cell) Plan(u Uses, hosts []string) (jackline.Sandbox, error) {
 		s.Leaks = "The folder holds more than can be looked through for keys and credentials, so these cannot be kept from commands."
 	case s.Level == jackline.SandboxLandlock && found.Any():
 		s.Leaks = "The folder holds protected files (keys, credentials or .git), which this machine's sandbox cannot keep from commands."
+	case s.Level == jackline.SandboxLandlock && len(s.Hosts) > 0:
+		s.Leaks = "Without namespaces the network can be held by its ports alone, so the command could reach other programs that listen at the same one."
 	case slices.ContainsFunc(found.List, func(x workspace.Shield) bool { return x.Link }):
 		s.Leaks = "The folder holds a link with a protected name, which cannot be kept from commands."
 	}

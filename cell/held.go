@@ -33,6 +33,7 @@ type stay struct {
 	temp string
 	made []string // files outside that were made so that they could be opened
 	keep *workspace.Keepsake
+	dir  *workspace.Folder
 }
 
 // held makes a place that the sandbox holds.
@@ -65,8 +66,11 @@ func (k *Cell) held(ctx context.Context, s jackline.Sandbox) (_ job.Place, err e
 	if err != nil {
 		return job.Place{}, err
 	}
+	if v.dir, err = k.root.Dir(""); err != nil {
+		return job.Place{}, err
+	}
 	spec := sandbox.Spec{
-		Workspace: k.root.Path(), Home: home, Temp: v.temp,
+		Workspace: k.root.Path(), Dir: v.dir.File, Home: home, Temp: v.temp,
 		Read: there(k.c.o.Read, k.c.tools.read, s.Read), Write: there(k.c.o.Write, s.Write),
 	}
 	if s.Level == jackline.SandboxNamespaces {
@@ -175,6 +179,9 @@ func (v *stay) leave(ctx context.Context) (notes []string) {
 		}
 		notes = append(notes, v.told(changed)...)
 	}
+	if v.dir != nil {
+		v.dir.Close()
+	}
 	for _, p := range v.made {
 		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
 			_ = os.Remove(p) // the command did not write it after all
@@ -237,6 +244,10 @@ func (v *stay) place(spec sandbox.Spec, home string) (job.Place, error) {
 				if refused := c.proxy.Refused(); len(refused) > 0 {
 					notes = append(notes, "[the command asked for hosts that it may not reach: "+strings.Join(refused, ", ")+"]")
 				}
+			}
+			if c.run != nil && v.s.Level == jackline.SandboxNamespaces && len(c.run.Unmasked) > 0 {
+				few := c.run.Unmasked[:min(len(c.run.Unmasked), maxNamed)]
+				notes = append(notes, "[protected names could not be kept from the command: "+workspace.Valid(strings.Join(few, ", "))+"]")
 			}
 			return append(notes, v.leave(ctx)...)
 		},
