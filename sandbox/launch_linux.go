@@ -23,16 +23,19 @@ import (
 
 // machine is what a Launcher knows about the machine, once somebody asked.
 type machine struct {
-	once   sync.Once
-	abi    int
-	system []stage.Rule
+	once    sync.Once
+	abi     int
+	system  []stage.Rule // for the level of Landlock
+	secrets []string     // what of the system is masked, where there are namespaces
+	base    *planner     // what of the machine is the same for all commands
 }
 
 // learn looks at the machine. It is not done by Open, which must cost nothing.
 func (m *machine) learn() {
 	m.once.Do(func() {
 		m.abi = stage.ABI()
-		m.system = systemRules()
+		m.system, m.secrets = systemRules()
+		m.base = m.basis()
 	})
 }
 
@@ -60,6 +63,9 @@ func (l *Launcher) start(cmd *exec.Cmd, s Spec, level jackline.SandboxLevel) (*R
 	// Whatever this program was given by whoever started it stays here. What it opens itself does so anyway.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, jackline.E("sandbox.Start", jackline.Unavailable, err, "This kernel cannot keep open files from commands; the sandbox needs Linux 5.13 or newer.")
+	}
+	if level == jackline.SandboxNamespaces {
+		return l.startStage(cmd, s)
 	}
 	return l.startThread(cmd, s)
 }

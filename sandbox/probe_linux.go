@@ -8,7 +8,7 @@ func (l *Launcher) probe() Report {
 	l.learn()
 	r := Report{ABI: l.abi, Processes: "none"}
 	if l.abi > 0 {
-		r.Level = jackline.SandboxLandlock
+		r.Level = l.atMost
 	}
 	return r
 }

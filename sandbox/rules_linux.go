@@ -107,20 +107,20 @@ func openParts(dir string, secrets []string, above map[string]bool) []stage.Rule
 	return rules
 }
 
-// systemRules are the rules that every command gets.
-func systemRules() []stage.Rule {
-	rules := make([]stage.Rule, 0, 64)
+// systemRules are the rules that every command gets, and what of /etc they leave out.
+func systemRules() (rules []stage.Rule, secrets []string) {
 	for _, p := range systemFolders {
 		if _, err := os.Stat(p); err == nil {
 			rules = append(rules, stage.Rule{Path: p, Access: stage.Reads})
 		}
 	}
-	secrets, above := hidden("/etc")
+	var above map[string]bool
+	secrets, above = hidden("/etc")
 	rules = append(rules, openParts("/etc", secrets, above)...)
 	for _, p := range devices {
 		rules = append(rules, stage.Rule{Path: p, Access: stage.Device})
 	}
-	return rules
+	return rules, secrets
 }
 
 // given are the rules for what a Spec opens.

@@ -11,7 +11,8 @@ import (
 
 // What a Landlock rule may open, by the kernel's own names (Documentation/userspace-api/landlock.rst).
 const (
-	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+	// FileRights are what a rule can give for something that is no folder.
+	FileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 
 	// Reads is looking at files and folders, and running programs.
@@ -134,7 +135,7 @@ func (d Domain) AddFD(set, fd int, access uint64) error {
 	}
 	access &= d.Files
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= fileRights
+		access &= FileRights
 	}
 	if access == 0 {
 		return nil
