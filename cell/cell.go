@@ -128,8 +128,10 @@ func (c *Cells) unfit(path string, write bool) string {
 		return "is a whole home folder, or holds it"
 	case inside("/proc", path), inside("/sys", path), inside("/dev", path):
 		return "is no folder of files"
-	case write && (system(path) && !inside("/opt", path) || inside("/boot", path) || path == "/opt" || path == "/var"):
+	case write && (system(path) && !inside("/opt", path) || inside("/boot", path) ):
 		return "is a folder of the system"
+	case write && slices.Contains([]string{"/opt", "/var", "/tmp", "/var/tmp", "/home", "/srv", "/mnt", "/media", "/run", "/root", "/Users"}, path):
+		return "is a folder that the whole system shares"
 	}
 	return ""
 }
@@ -320,8 +322,8 @@ func (k *Cell) anyway(level jackline.SandboxLevel, path string, write bool) bool
 	switch {
 	case within(k.c.o.Write), inside(k.c.Home(k.root.Path()), path), inside("/dev", path):
 		return true
-	case level == jackline.SandboxNamespaces && (inside("/tmp", path) || inside("/var/tmp", path)):
-		return true // they are its own
+	case level == jackline.SandboxNamespaces && inside("/tmp", path) && stat(path) != nil:
+		return true // it has one of its own
 	case write:
 		return false
 	}

@@ -28,10 +28,23 @@ type world struct {
 // newWorld makes a world at a level, or says loudly that this machine has not that level.
 func newWorld(t testing.TB, level jackline.SandboxLevel, files map[string]string, more func(*Options)) *world {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir())
+	// Not in /tmp, which a command may have one of its own of.
+	around, err := filepath.Abs(filepath.Join("..", ".cache"))
+	if err == nil {
+		err = os.MkdirAll(around, 0o755)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	home, err := os.MkdirTemp(around, "cell-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
 	w := &world{home: home, ws: filepath.Join(home, "ws"), data: filepath.Join(home, ".local/share/jackline")}
 	for name, text := range files {
 		p := filepath.Join(home, name)

@@ -35,7 +35,11 @@ func newCells(ctx context.Context, conf *settings.Config, guard *egress.Guard) (
 // checkSandbox is what doctor says of it.
 func checkSandbox(cells *cell.Cells) jackline.Check {
 	r := cells.Report()
-	return doctor.Sandbox(r.Level, r.Why, r.Processes)
+	processes := ""
+	if r.Level > jackline.SandboxNone && r.Processes == "none" {
+		processes = "The number of their processes is not limited."
+	}
+	return doctor.Sandbox(r.Level, r.Why, processes)
 }
 
 // homeCmd shows or removes the home folder that commands have in a workspace.
