@@ -2,7 +2,6 @@
 
 package sandbox
 
-import "github.com/jackline-ai/jackline"
 
 func (l *Launcher) probe() Report {
 	l.learn()
