@@ -20,6 +20,12 @@ type Deps struct {
 	// Environ is the program's own environment, which commands inherit after it was cleaned of secrets.
 	Environ []string
 
+	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing.
+	Analyse func(command, dir string) Analysis
+
+	// GitHelper names the first setting in a repository's settings by which git would start a program; "" is none.
+	GitHelper func(config string) string
+
 	// Result gives the stored row of a call of the owner's.
 	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)
 

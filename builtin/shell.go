@@ -37,11 +37,11 @@ func shell(d Deps) tool.Tool {
 			if strings.TrimSpace(a.Command) == "" || strings.Contains(a.Command, "\x00") {
 				return nil, jackline.E("builtin.shell", jackline.Invalid, nil, "Give a command to run.")
 			}
-			touches := []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: a.Command}}
-			if a.Cwd != "" {
-				touches = append(touches, d.Root.Touch(jackline.Read, a.Cwd)...)
+			if a.Cwd == "" {
+				return d.commandTouches(a.Command, ""), nil
 			}
-			return touches, nil
+			at := d.Root.Touch(jackline.Read, a.Cwd)
+			return append(d.commandTouches(a.Command, at[0].Name), at...), nil
 		},
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: "$ " + a.Command}, nil
