@@ -203,6 +203,7 @@ var ours = law{
 		{pkg: "cmd/jackline", name: "glob", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "grep", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "shell", why: "a kind of question of `permissions test`"},
+		{pkg: "shell", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "glob", why: "an option of rg"},
 		{pkg: "shell/posix", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "shell", why: "an option of su"},

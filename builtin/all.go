@@ -26,6 +26,9 @@ type Deps struct {
 	// Cell is where commands run; nil holds nothing.
 	Cell Cell
 
+	// GitHelper names the first setting in a repository's settings by which git would start a program; "" is none.
+	GitHelper func(config string) string
+
 	// Result gives the stored row of a call of the owner's.
 	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)
 

@@ -41,11 +41,17 @@ func shell(d Deps) tool.Tool {
 			if strings.TrimSpace(a.Command) == "" || strings.Contains(a.Command, "\x00") {
 				return nil, jackline.E("builtin.shell", jackline.Invalid, nil, "Give a command to run.")
 			}
-			touches := []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: a.Command}}
+			var at []jackline.Touch
+			dir := ""
 			if a.Cwd != "" {
-				touches = append(touches, d.Root.Touch(jackline.Read, a.Cwd)...)
+				at = d.Root.Touch(jackline.Read, a.Cwd)
+				dir = at[0].Name
 			}
-			return touches, nil
+			touches := d.commandTouches(a.Command, dir)
+			if a.Unsandboxed && d.Cell != nil && d.Cell.Why() == "" {
+				touches[0].Asks = "It is to run without the sandbox, with all your rights."
+			}
+			return append(append(touches, reached(a.Hosts)...), at...), nil
 		},
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: "$ " + a.Command}, nil

@@ -49,10 +49,10 @@ type Log interface {
 
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
-//	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules) → grants →
+//	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules, taint) → grants →
 //	approval (seal) → intent on disk → run in the sandbox → cap, label → outcome
 //
-// The places of the stages that are still to come: the taint gate stands between grants and approval, the recheck of
+// The places of the stages that are still to come: the recheck of
 // sealed facts and the audit line between approval and intent, redaction beside cap.
 type Gate struct {
 	Tools *Set
@@ -233,7 +233,7 @@ func (g *Gate) off(who jackline.Actor) func(Tool) bool {
 func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	i := jackline.Intent{
 		Actor: in.Actor, Call: c.ID, Tool: t.facts.Name, Digest: t.facts.Digest, Title: b.title, Args: c.Args,
-		Effect: t.facts.Effect, Labels: in.Actor.Session.Labels,
+		Effect: t.facts.Effect, Labels: in.Actor.Session.Labels, Connected: t.facts.Connected,
 	}
 	if b.touches == nil {
 		return i, nil
@@ -243,7 +243,7 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	}
 	var e jackline.Effect
 	for _, touch := range i.Touches {
-		if touch.Effect == 0 || !t.facts.Effect.Has(touch.Effect) {
+		if touch.Effect == 0 || !t.facts.reaches().Has(touch.Effect) {
 			return i, jackline.E("tool.intent", jackline.Internal,
 				fmt.Errorf("%s declares %v and touches %v", t.facts.Name, t.facts.Effect, touch.Effect), "The tool is broken.")
 		}
@@ -376,7 +376,10 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 }
 
 // judge asks the judge, and the kill switch.
-func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
+func (g *Gate) judge(ctx context.Context, p *passage) (*ending, error) {
+	if err := g.vouch(ctx, p); err != nil {
+		return nil, err
+	}
 	p.decision = g.Judge.Judge(p.i)
 	if why := refused(p.i.Touches); why != "" && p.decision.Verdict != jackline.Deny {
 		// No judge can allow what nobody may.
@@ -472,7 +475,13 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 		// It cannot work, so nobody is asked about it.
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
-	a, err := g.Desk.New(ctx, p.i, p.decision, card)
+	because, err := g.because(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	why := p.decision
+	why.Reason += because
+	a, err := g.Desk.New(ctx, p.i, why, card)
 	if jackline.KindOf(err) == jackline.Conflict {
 		p.flooded = jackline.Say(err)
 		return nil, nil

@@ -114,6 +114,9 @@ type Out struct {
 	Events  []jackline.Body            // events to log with the outcome
 	Stamp   string                     // facts under which a cached result still holds
 	Found   []string                   // tools to describe to the model from now on
+
+	// Addresses are those that a search brought, as the model reads them: it did not make them up.
+	Addresses []string
 }
 
 // Label says who could have written a text, and whether it is the owner's own.

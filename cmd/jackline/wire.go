@@ -26,6 +26,7 @@ import (
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
+	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
@@ -41,6 +42,7 @@ type app struct {
 	set     *settings.Live
 	engines *engines.Engines
 	policy  *policy.Policy
+	world   world
 	desk    *approval.Desk
 	folders *folders.Folders
 	turns   *runs.Turns
@@ -85,11 +87,12 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if a.cells, err = newCells(ctx, conf, a.guard); err != nil {
 		return nil, err
 	}
+	a.world = newWorld(conf, hosts)
 	// Much of a short command's time goes into being started, so what does not need the store is made beside it.
 	var names []string
 	var broken error
 	var beside sync.WaitGroup
-	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy() })
+	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy(a.world) })
 	a.db, err = store.Open(ctx, conf.Places.Data)
 	if beside.Wait(); err == nil {
 		err = broken
@@ -217,7 +220,8 @@ func (a *app) place(dir string) (*place, error) {
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
 	set, err := tool.NewSet(allTools(builtin.Deps{
-		Root: root, Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
+		Root: root, Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Cell: a.cells.In(root),
+		Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill,
 	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
