@@ -123,12 +123,13 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Ptrace: true}
 	stopped, proceed, started := make(chan int), make(chan error), make(chan error, 1)
 	strays, gone := make(chan []int), make(chan struct{})
-	found := make(chan int)
+	found, listener := make(chan int), make(chan int, 1)
 	go func() {
 		defer close(gone)
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		err := stage.RestrictThread(set, stage.Filter(sockets))
+		fd, err := stage.RestrictThread(set, stage.Filter(sockets, stage.SharedWorld))
 		_ = unix.Close(set)
+		listener <- fd
 		if err == nil {
 			err = startStopped(cmd, stopped, proceed)
 		}
@@ -142,6 +143,7 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 			found <- endMates(pids)
 		}
 	}()
+	keeper := keepFacts(<-listener, s.writable())
 	// The thread is held like the command, so what is done to the command is done from here.
 	if pid, ok := <-stopped; ok {
 		proceed <- settle(pid, limits, group)
@@ -149,6 +151,7 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	if err := <-started; err != nil {
 		close(strays)
 		<-gone
+		keeper.stop()
 		if group != nil {
 			group.remove()
 		}
@@ -161,6 +164,7 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 		}
 		close(strays)
 		<-gone
+		keeper.stop()
 	})
 	return run, nil
 }
@@ -287,7 +291,8 @@ func (m *machine) limits(l Limits, level jackline.SandboxLevel) ([]stage.Limit, 
 	add(unix.RLIMIT_FSIZE, l.FileSize, DefaultFileSize)
 	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles), DefaultOpenFiles)
 	add(unix.RLIMIT_AS, l.Memory, DefaultMemory)
-	list = append(list, stage.Limit{Resource: unix.RLIMIT_CORE})
+	// One byte is no core either, and with it the kernel does not hand one to the system's collector, which is not held.
+	list = append(list, stage.Limit{Resource: unix.RLIMIT_CORE, Value: 1})
 	if l.Processes < 0 {
 		return list, nil, nil
 	}
@@ -295,21 +300,19 @@ func (m *machine) limits(l Limits, level jackline.SandboxLevel) ([]stage.Limit, 
 	if processes == 0 {
 		processes = DefaultProcesses
 	}
-	const ours = 2 // the stage, and the first process of the namespaces
 	switch m.bound(level) {
 	case byGroup:
 		if level == jackline.SandboxNamespaces {
-			processes += ours
+			processes += stageThreads
 		}
-		const threads = 16 // of a stage, which is a program in Go
-		g, err := makeGroup(m.groups, int(processes)+threads)
+		g, err := makeGroup(m.groups, int(processes))
 		if err != nil {
 			return nil, nil, jackline.E("sandbox.Start", jackline.Unavailable, err, "The command could not be started in the sandbox: there is no control group for it.")
 		}
 		return list, g, nil
 	case byLimit:
 		if level == jackline.SandboxNamespaces {
-			processes += ours // a user's processes are counted in each namespace of users by themselves
+			processes++ // the first; a user's processes are counted in each namespace of users by themselves
 		} else {
 			processes += tasks()
 		}
@@ -317,6 +320,9 @@ func (m *machine) limits(l Limits, level jackline.SandboxLevel) ([]stage.Limit, 
 	}
 	return list, nil, nil
 }
+
+// stageThreads is how many threads a stage may have, which is a program in Go, and the first process of the namespaces.
+const stageThreads = 16
 
 // bound is what bounds the number of a command's processes. Root's are not counted by the user.
 func (m *machine) bound(level jackline.SandboxLevel) string {

@@ -24,10 +24,10 @@ import (
 const probePatience = 20 * time.Second
 
 // probe tries the levels, from the highest, until one holds.
-func (l *Launcher) probe() Report {
+func (l *Launcher) probe() (r Report) {
 	began := time.Now()
 	l.learn()
-	r := Report{ABI: l.abi, Processes: unbound}
+	r = Report{ABI: l.abi, Processes: unbound}
 	defer func() { r.Took = time.Since(began) }()
 	if l.abi < 1 {
 		r.Why = "This kernel has no Landlock, or it is switched off: Linux 5.13 or newer is needed, with landlock among the security modules (the lsm= setting of the kernel)."

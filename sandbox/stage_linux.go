@@ -52,7 +52,7 @@ func (l *Launcher) startStage(cmd *exec.Cmd, s Spec) (*Run, error) {
 		return fail(startError(err))
 	}
 	p.Domain = stage.DomainFor(l.abi, true)
-	p.Filter = stage.Filter(stage.OwnNetwork)
+	p.Filter = stage.Filter(stage.OwnNetwork, stage.OwnWorld)
 	p.Proxy = s.Network == ProxyNetwork
 	var group *group
 	if p.Limits, group, err = l.limits(s.Limits, jackline.SandboxNamespaces); err != nil {
