@@ -47,12 +47,23 @@ type Spec struct {
 
 // A Cage starts one command held to what it may do. Package sandbox makes them.
 type Cage interface {
-	// Start does what cmd.Start does. It may put another program before the command, which becomes it, and add to its
-	// environment and its system attributes; session, input, output and how it ends stay as they are.
-	Start(cmd *exec.Cmd) error
+	// Start starts cmd, as the leader of a session of its own. It may put another program before the command, which becomes it,
+	// and add to its environment and its system attributes; input, output, folder and how it ends stay as they are.
+	// What it starts beside the command ends with Close, or with ctx.
+	Start(ctx context.Context, cmd *exec.Cmd) error
 
 	// Close gives back what Start took, once the command and all that it started have ended.
 	Close() error
+}
+
+// A Place is where a command runs: what holds it, and what it finds around it.
+type Place struct {
+	Cage Cage     // nil holds nothing
+	Env  []string // all of the environment
+	Temp string   // a folder of its own, for what is only needed meanwhile
+
+	// Leave gives the place up once the command has ended, and says what came to light there, in sentences for model and person.
+	Leave func(context.Context) []string
 }
 
 // Result is how a command ended.
@@ -86,13 +97,12 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	cmd.Env = append(append([]string(nil), s.Env...), marker+"="+id)
 	cmd.Stdout, cmd.Stderr = write, write
 	cmd.Dir = startIn(s)
-	apart(cmd)
 	began := time.Now()
 	cage := s.Cage
 	if cage == nil {
 		cage = open{}
 	}
-	if err := errors.Join(cage.Start(cmd), write.Close()); err != nil {
+	if err := errors.Join(cage.Start(ctx, cmd), write.Close()); err != nil {
 		var known *jackline.Error
 		if !errors.As(err, &known) {
 			err = jackline.E(op, jackline.Unprocessed, err, "The command could not be started.")
@@ -108,8 +118,12 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 // open is no cage.
 type open struct{}
 
-func (open) Start(cmd *exec.Cmd) error { return cmd.Start() }
-func (open) Close() error              { return nil }
+func (open) Start(_ context.Context, cmd *exec.Cmd) error {
+	apart(cmd)
+	return cmd.Start()
+}
+
+func (open) Close() error { return nil }
 
 // command is what a spec runs.
 func command(s Spec) (*exec.Cmd, error) {

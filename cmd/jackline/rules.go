@@ -22,7 +22,7 @@ func newPolicy(w world) (p *policy.Policy, names []string, runner string, err er
 	}
 	for t := range tools.All() {
 		names = append(names, t.Facts().Name)
-		if t.Facts().Effect.Has(jackline.Exec) {
+		if t.Facts().Effect.Has(jackline.Exec) && t.Facts().Body == "" { // what has a body runs code, not commands
 			runner = t.Facts().Name
 		}
 	}
