@@ -23,11 +23,11 @@ type Deps struct {
 	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing.
 	Analyse func(command, dir string) Analysis
 
-	// Cell is where commands run; nil holds nothing.
-	Cell Cell
-
 	// GitHelper names the first setting in a repository's settings by which git would start a program; "" is none.
 	GitHelper func(config string) string
+
+	// Cell is where commands run; nil holds nothing.
+	Cell Cell
 
 	// Result gives the stored row of a call of the owner's.
 	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)

@@ -47,11 +47,11 @@ func shell(d Deps) tool.Tool {
 				at = d.Root.Touch(jackline.Read, a.Cwd)
 				dir = at[0].Name
 			}
-			touches := d.commandTouches(a.Command, dir)
-			if a.Unsandboxed && d.Cell != nil && d.Cell.Why() == "" {
-				touches[0].Asks = "It is to run without the sandbox, with all your rights."
+			touches := append(append(d.commandTouches(a.Command, dir), at...), reached(a.Hosts)...)
+			if a.Unsandboxed && (d.Cell == nil || d.Cell.Why() == "") {
+				touches[0].Asks = "It is to run without the sandbox."
 			}
-			return append(append(touches, reached(a.Hosts)...), at...), nil
+			return touches, nil
 		},
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: "$ " + a.Command}, nil

@@ -351,8 +351,8 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 			return nil, err
 		}
 	}
-	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && string(p.row.Args) != string(p.c.Args) {
-		p.edited, p.c.Args = p.row.Answer.Args != nil, p.row.Args
+	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && p.row.Answer.Args != nil && string(p.row.Args) != string(p.c.Args) {
+		p.edited, p.c.Args = true, p.row.Args
 	}
 	if p.c.Args, p.b, err = p.t.decode(p.c.Args); err != nil {
 		p.c.Args = p.r.Call.Args

@@ -49,6 +49,10 @@ type Spec[A any] struct {
 	Body   string             // the argument, a string, that may be as long as a file; "" is none
 	Pager  bool               // it pages through results that were cut; at most one tool of a set is it
 
+	// Connected is the server that the tool comes from; "" for a tool of the program's own. What such a tool does is what its
+	// server says, and may stay unknown: then Effect is 0, and Touches may be nil.
+	Connected string
+
 	Title   func(A) string                                      // "Edit src/main.go"; required
 	Touches func(In, A) ([]jackline.Touch, error)               // nil where Effect is Pure
 	Preview func(context.Context, In, A) (jackline.View, error) // what the card shows; nil shows the arguments
@@ -175,13 +179,13 @@ func Define[A any](s Spec[A]) Tool {
 	switch {
 	case s.Name == "" || s.Summary == "" || s.Group == "":
 		panic("tool: a spec needs a name, a summary and a group: " + s.Name)
-	case s.Effect == 0:
+	case s.Effect == 0 && s.Connected == "":
 		panic("tool: unknown effect: " + s.Name)
 	case s.Title == nil:
 		panic("tool: no title: " + s.Name)
 	case (s.Run == nil) == (s.Ask == nil):
 		panic("tool: exactly one of Run and Ask: " + s.Name)
-	case s.Touches == nil && s.Effect != jackline.Pure:
+	case s.Touches == nil && s.Effect != jackline.Pure && s.Connected == "":
 		panic("tool: a tool with effects must name its touches: " + s.Name)
 	case s.Sandbox != nil && !s.Effect.Has(jackline.Exec):
 		panic("tool: only what starts processes has a sandbox: " + s.Name)
@@ -199,7 +203,7 @@ func Define[A any](s Spec[A]) Tool {
 	t := Tool{
 		facts: Facts{
 			Name: s.Name, Aliases: s.Aliases, Group: s.Group, Summary: s.Summary, Use: s.Use, Find: s.Find,
-			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Body: s.Body, Asks: s.Ask != nil,
+			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Body: s.Body, Asks: s.Ask != nil, Connected: s.Connected,
 		},
 		schema: schema, secret: s.Secret, cache: s.Cache, missing: s.Missing,
 	}

@@ -84,10 +84,10 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if a.guard, err = newGuard(conf, hosts); err != nil {
 		return nil, err
 	}
+	a.world = newWorld(conf, hosts)
 	if a.cells, err = newCells(ctx, conf, a.guard); err != nil {
 		return nil, err
 	}
-	a.world = newWorld(conf, hosts)
 	// Much of a short command's time goes into being started, so what does not need the store is made beside it.
 	var names []string
 	var broken error
@@ -220,8 +220,8 @@ func (a *app) place(dir string) (*place, error) {
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
 	set, err := tool.NewSet(allTools(builtin.Deps{
-		Root: root, Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Cell: a.cells.In(root),
-		Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill,
+		Root: root, Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
+		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper,
 	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
