@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -64,11 +65,17 @@ type folderSeen struct {
 	folders   []string
 }
 
+// shieldSeen is what folders were seen to hold, by path.
+type shieldSeen struct {
+	mu      sync.Mutex
+	folders map[string]folderSeen
+}
+
 // Shields finds what is protected, everywhere below the root, and the names at the top that must not be made. Nothing is opened but
 // folders. Folders that have not changed since the last time are not read again.
 func (r *Root) Shields() (Shields, error) {
-	r.shieldMu.Lock()
-	defer r.shieldMu.Unlock()
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
 	l := look{root: r, seen: map[string]folderSeen{}, found: Shields{Whole: true}}
 	top, err := r.top.self()
 	if err == nil {
@@ -77,7 +84,7 @@ func (r *Root) Shields() (Shields, error) {
 	if err != nil && !errors.Is(err, errEnough) {
 		return Shields{}, failure(r.path, err)
 	}
-	r.shieldSeen = l.seen
+	r.seen.folders = l.seen
 	for _, name := range shieldNames() {
 		if !slices.ContainsFunc(l.found.List, func(s Shield) bool { return s.Path == name }) {
 			l.found.List = append(l.found.List, Shield{Path: name, Git: name == ".git", Missing: true})
@@ -100,7 +107,7 @@ type look struct {
 // folder looks at the folder that was seen as self. open opens it, which one that is known and has no folders needs not.
 func (l *look) folder(open func() (*dir, error), self entry, rel string, depth int) (err error) {
 	var d *dir
-	s, known := l.root.shieldSeen[rel]
+	s, known := l.root.seen.folders[rel]
 	known = known && s.ino == self.ino && s.dev == self.dev && s.mtime.Equal(self.mtime)
 	if !known || len(s.folders) > 0 {
 		if d, err = open(); err == nil {

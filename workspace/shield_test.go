@@ -81,8 +81,8 @@ func TestShields(t *testing.T) {
 			t.Fatal(there(s), err)
 		}
 	}
-	if len(r.shieldSeen) != 5 {
-		t.Errorf("%d folders are remembered", len(r.shieldSeen))
+	if len(r.seen.folders) != 5 {
+		t.Errorf("%d folders are remembered", len(r.seen.folders))
 	}
 	if err := os.WriteFile(filepath.Join(r.path, "src", ".netrc"), nil, 0o600); err != nil {
 		t.Fatal(err)

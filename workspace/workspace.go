@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -58,8 +57,8 @@ type Root struct {
 	names Names
 	state []entry // the program's own folders, where they exist
 
-	shieldMu   sync.Mutex
-	shieldSeen map[string]folderSeen // by path, for [Root.Shields]
+	seen   *shieldSeen // what [Root.Shields] saw the last time, for all views of the root
+	pinned *pinned     // of a view for one call: see Bound
 }
 
 // Open opens the folder dir, which [Vet] has found fit. A link to it is resolved now and never again.
@@ -81,7 +80,7 @@ func Open(dir string, o Options) (*Root, error) {
 	if err != nil {
 		return nil, errors.Join(jackline.E(op, kindOf(err), err, "The workspace %s cannot be opened: %s.", quote(dir), reason(err)), root.Close())
 	}
-	r := &Root{root: root, top: top, path: real, names: Names{Target: host(), State: StateNames()}}
+	r := &Root{root: root, top: top, path: real, names: Names{Target: host(), State: StateNames()}, seen: &shieldSeen{}}
 	for _, p := range []string{real, given} {
 		r.bases = append(r.bases, solid(split(filepath.ToSlash(p))))
 	}
