@@ -177,11 +177,18 @@ type current struct{ a *app }
 
 // Judge implements tool.Judge. Settings that cannot be read deny.
 func (c current) Judge(i jackline.Intent) jackline.Decision {
+	d, _ := c.Weighed(i)
+	return d
+}
+
+// Weighed implements tool.Weigher.
+func (c current) Weighed(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
 	p, err := c.a.set.Permissions(context.Background(), i.Actor.Owner)
 	if err != nil {
-		return jackline.Decision{Verdict: jackline.Deny, Rule: "settings", Reason: "The settings cannot be read.", Hard: true}
+		d := jackline.Decision{Verdict: jackline.Deny, Rule: "settings", Reason: "The settings cannot be read.", Hard: true}
+		return d, []jackline.Decision{d}
 	}
-	return c.a.policy.With(p).Judge(i)
+	return c.a.policy.With(p).Weighed(i)
 }
 
 // gate is the one way to run a tool in a session's workspace.
