@@ -100,18 +100,20 @@ type AuditQuery struct {
 	Verdict string
 	Since   time.Time // from this moment on
 	Until   time.Time // before this moment
-	After   int64     // lines behind this one, oldest first
-	Before  int64     // lines before this one, newest first; 0 is from the end
+	After   int64     // lines behind this one
+	Before  int64     // lines before this one; 0 is from the end
+	Oldest  bool      // the oldest first, else the newest
 	Limit   int       // at most; 0 is the most that a read gives
 }
 
 // An AuditReport is what a look at the chain found.
 type AuditReport struct {
-	OK      bool      `json:"ok"`      // every line that was looked at is as it was written, and none is missing
-	Full    bool      `json:"full"`    // all lines were looked at, not only the last ones
-	Keyed   bool      `json:"keyed"`   // the lines themselves were checked, for which the key is needed
-	Checked int64     `json:"checked"` // lines
-	First   int64     `json:"first"`   // the first and the last line that were looked at; 0 is none
+	OK      bool      `json:"ok"`             // every line that was looked at is as it was written, and none is missing
+	Full    bool      `json:"full"`           // all lines were looked at, not only the last ones
+	Keyed   bool      `json:"keyed"`          // the lines themselves were checked, for which the key is needed
+	Gaps    bool      `json:"gaps,omitempty"` // lines were left out because nobody asked for them, so that none can be found missing
+	Checked int64     `json:"checked"`        // lines
+	First   int64     `json:"first"`          // the first and the last line that were looked at; 0 is none
 	Last    int64     `json:"last"`
 	Head    int64     `json:"head"`               // the line that the sealed head names; 0 is none
 	Sealed  time.Time `json:"sealed,omitzero"`    // when it was sealed

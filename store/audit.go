@@ -218,8 +218,8 @@ func hexOf(b []byte) string {
 	return m.Hex()
 }
 
-// Audit reads lines of the audit: the owner's, or everybody's where the query says so. Oldest first with After, else newest
-// first.
+// Audit reads lines of the audit: the owner's, or everybody's where the query says so. Newest first,
+// unless it says otherwise.
 func (d *DB) Audit(ctx context.Context, owner jackline.Owner, q jackline.AuditQuery) ([]jackline.AuditEntry, error) {
 	where, args := `1 = 1`, []any{}
 	and := func(cond string, v any) { where, args = where+` AND `+cond, append(args, v) }
@@ -242,6 +242,8 @@ func (d *DB) Audit(ctx context.Context, owner jackline.Owner, q jackline.AuditQu
 	order := `DESC`
 	if q.After > 0 {
 		and(`n > ?`, q.After)
+	}
+	if q.Oldest {
 		order = `ASC`
 	}
 	if q.Before > 0 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -61,6 +62,49 @@ func (d *DB) seal(ctx context.Context) error {
 		return err
 	}
 	return d.putHead(head)
+}
+
+// ExportAudit writes lines of the audit to w, oldest first, in a form that [chain.VerifyExport] can check: the owner's, or
+// everybody's where the query says so. Its fields Before, After and Limit play no part. With all lines of all owners it is the
+// whole chain up to its head, which is sealed for it.
+func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.AuditQuery, w io.Writer) error {
+	if err := d.seal(ctx); err != nil {
+		return err
+	}
+	head, err := d.keys.Read(d.dir)
+	if err != nil && !chain.Gone(err) {
+		return folderFault("store.ExportAudit", d.dir, err)
+	}
+	q.After, q.Before, q.Limit = 0, head.N+1, maxPage
+	x, err := d.keys.NewExporter(w, head, q != jackline.AuditQuery{Everybody: true, Before: q.Before, Limit: q.Limit})
+	if err != nil {
+		return err
+	}
+	for {
+		q.Oldest = true
+		lines, err := d.Audit(ctx, owner, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range lines {
+			if err := x.Line(e); err != nil {
+				return err
+			}
+			q.After = e.N
+		}
+		if len(lines) < maxPage {
+			return x.Close()
+		}
+	}
+}
+
+// AuditKeys are the keys of the audit in a data folder, for checking an export. It opens no database and makes no key.
+func AuditKeys(dir string) (chain.Keys, error) {
+	master, err := openKey(dir, true)
+	if err != nil {
+		return chain.Keys{}, folderFault("store.AuditKeys", dir, err)
+	}
+	return auditKeys(master), nil
 }
 
 // sealLast seals what this process wrote, when nothing more will be written. What others wrote is theirs to seal. Where it

@@ -45,6 +45,9 @@ func (h Head) text() string {
 	return fmt.Sprintf("%s\nline %d\nmac %s\nat %d\n", headVersion, h.N, h.MAC.Hex(), h.At.UnixNano())
 }
 
+// file is a head as its file holds it.
+func (k Keys) file(h Head) string { return h.text() + "seal " + k.seal(h).Hex() + "\n" }
+
 // Write puts a head into the data folder: whole, or not at all, and so that it survives a power cut.
 func (k Keys) Write(dir string, h Head) error {
 	f, err := os.CreateTemp(dir, ".audit-*") // readable by nobody else
@@ -52,7 +55,7 @@ func (k Keys) Write(dir string, h Head) error {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.WriteString(h.text() + "seal " + k.seal(h).Hex() + "\n")
+	_, err = f.WriteString(k.file(h))
 	if err == nil {
 		err = f.Sync()
 	}
