@@ -128,6 +128,7 @@ var ours = law{
 		"cmd/jackline/doctor":   5, // over engines and settings
 		"cmd/jackline/terminal": 4, // over the client
 		"cmd/jackline/models":   5, // over terminal and client
+		"cmd/jackline/audit":    5, // the same
 		"cmd/jackline/settings": 4,
 		"cmd/jackline/manual":   1, // over nothing of ours
 		"cmd/jackline/client":   3, // over the server's guard

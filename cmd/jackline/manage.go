@@ -13,9 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/audit"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
+	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // with runs f with a client.
@@ -74,6 +77,15 @@ func (m *Main) stopCmd() *cobra.Command {
 	return cmd
 }
 
+// auditKeys are the keys of the audit in the data folder.
+func (m *Main) auditKeys() (chain.Keys, error) {
+	conf, err := settings.Load(m.Env, m.flags)
+	if err != nil {
+		return chain.Keys{}, &terminal.Exit{Code: terminal.ExitUsage, Err: err}
+	}
+	return store.AuditKeys(conf.Places.Data)
+}
+
 func (m *Main) permissionsCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "permissions", Short: "What may be done, and what would happen if"}
 	asJSON := false
@@ -103,7 +115,7 @@ func (m *Main) permissionsCmd() *cobra.Command {
 		},
 	}
 	test.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
-	cmd.AddCommand(show, test)
+	cmd.AddCommand(show, test, audit.Explain(m))
 	return cmd
 }
 

@@ -98,7 +98,11 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if hosts == nil {
 		a.db.Readers(1)
 	}
-	if a.token, err = client.Token(conf.Places.Data, a.log); err != nil {
+	made := false
+	if a.token, made, err = client.Token(conf.Places.Data, a.log); err == nil && made {
+		err = a.db.Note(ctx, jackline.Local, jackline.AuditEntry{Kind: jackline.AuditToken, What: "api"})
+	}
+	if err != nil {
 		return nil, err
 	}
 	a.set = settings.New(conf, a.db)
