@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -97,10 +98,7 @@ func TestAuditWhole(t *testing.T) {
 
 // TestAuditTampered changes a chain in every way that SQL and a file manager offer. Each is found, and named for what it is.
 func TestAuditTampered(t *testing.T) {
-	columns := []string{}
-	for _, c := range strings.FieldsFunc(auditColumns, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
-		columns = append(columns, c)
-	}
+	columns := strings.FieldsFunc(auditColumns, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 	if len(columns) != auditWidth {
 		t.Fatalf("%d columns", len(columns))
 	}
@@ -299,7 +297,7 @@ func TestNoAuditNoEffect(t *testing.T) {
 	wg.Go(func() { _, bad = d.Append(t.Context(), me, rec("c_2")) })
 	wg.Go(func() { _, good = d.Append(t.Context(), me, jackline.Record{Session: s, Title: "good"}) })
 	for !queueIs(d, 2) {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // two goroutines on their way
+		runtime.Gosched()
 	}
 	release()
 	wg.Wait()
@@ -435,12 +433,12 @@ func TestAuditIsSealed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(sealEvery - time.Second)
+		<-time.After(sealEvery - time.Second)
 		synctest.Wait()
 		if head() != 0 {
 			t.Error("sealed before its time")
 		}
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		synctest.Wait()
 		if head() != 3 {
 			t.Errorf("head %d", head())
