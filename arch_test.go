@@ -53,7 +53,7 @@ var ours = law{
 		"approval":      1,
 		"job":           1,
 		"skill":         1,
-		"store":         1,
+		"store":         2, // over its chain
 		"ui":            1,
 		"shell":         4, // over its parts
 		"sandbox":       1,
@@ -68,6 +68,9 @@ var ours = law{
 		"shell/proof":   2,
 		"shell/posix":   2,
 		"shell/windows": 3,
+
+		// What binds the lines of the audit.
+		"store/chain": 1,
 
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
@@ -92,7 +95,7 @@ var ours = law{
 		"model/ollama":     2,
 		"model/detect":     2,
 		"model/probe":      3, // it asks models of all kinds
-		"store/storetest":  2,
+		"store/storetest":  3,
 		"tool/tooltest":    2,
 		"tool/crowd":       2, // made-up tools, for measuring
 
@@ -107,7 +110,7 @@ var ours = law{
 
 		// Everybody's way in, and what stands before it.
 		"server":               5,
-		"server/archive":       2, // over the store
+		"server/archive":       3, // over the store
 		"server/guard":         1,
 		"server/upload":        1,
 		"server/folders":       2, // over the workspace
@@ -127,6 +130,7 @@ var ours = law{
 		"cmd/jackline/doctor":   5, // over engines and settings
 		"cmd/jackline/terminal": 4, // over the client
 		"cmd/jackline/models":   5, // over terminal and client
+		"cmd/jackline/audit":    5, // the same
 		"cmd/jackline/settings": 4,
 		"cmd/jackline/manual":   1, // over nothing of ours
 		"cmd/jackline/client":   3, // over the server's guard

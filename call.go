@@ -32,6 +32,9 @@ type Call struct {
 	Reason  string    `json:"reason,omitempty"` // and why, in words for a person
 	Title   string    `json:"title"`            // "Edit src/main.go"
 	Changes []Change  `json:"changes,omitempty"`
+	// Rulings are what was said on it, in the order in which it was said. The last one decided.
+	Rulings []Ruling `json:"-"`
+
 	Acts    bool      `json:"acts"` // it could have changed something
 	MS      int64     `json:"ms"`
 	Started time.Time `json:"started,omitzero"`

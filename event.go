@@ -466,6 +466,9 @@ type Record struct {
 	Grants    []Grant
 	State     map[string]json.RawMessage // the session's own small facts: plan, todo; null deletes
 
+	// Audit are lines of the audit that do not follow from the rest. A record whose lines cannot be written is not written.
+	Audit []AuditEntry
+
 	// Sync makes the record survive a power cut before Append returns, not only the death of the program.
 	Sync bool
 

@@ -92,6 +92,11 @@ func (p *Policy) Explain(i jackline.Intent) []jackline.Decision {
 	return all
 }
 
+// Weighed is the answer of [Policy.Judge] with that of [Policy.Explain].
+func (p *Policy) Weighed(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
+	return p.decide(i)
+}
+
 func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
 	p = p.once()
 	needs := p.needs(i)

@@ -357,7 +357,7 @@ func TestOwners(t *testing.T) {
 			id = string(a.ID)
 		}
 		fill := func(session string) string {
-			return strings.NewReplacer("{id}", session, "{turn}", string(v.ID), "{call}", string(c.ID), "{attachment}", string(f.ID)).Replace(r.path)
+			return strings.NewReplacer("{id}", session, "{turn}", string(v.ID), "{call}", string(c.ID), "{attachment}", string(f.ID), "{n}", "999").Replace(r.path)
 		}
 		tried++
 		w.refused(404, r.method, fill(id), bodies[r.method+" "+r.path])

@@ -59,6 +59,7 @@ func (s *Server) routes(r *router) {
 	routeOf(r, http.MethodGet, "/api/sessions/{id}/events", "session-events", "The log of a chat, as it grows", s.sessionEvents, streams)
 	s.modelRoutes(r)
 	s.doctorRoutes(r)
+	s.auditRoutes(r)
 	routeOf(r, http.MethodGet, "/api/events", "all-events", "The logs of all chats, as they grow", s.allEvents, streams)
 }
 

@@ -49,14 +49,15 @@ type loginBody struct {
 	Token string `json:"token"`
 }
 
-func (s *Server) login(_ context.Context, in *loginIn) (*body[loginBody], error) {
+func (s *Server) login(ctx context.Context, in *loginIn) (*body[loginBody], error) {
 	if !s.logins.Allow() {
 		return nil, newProblem(http.StatusTooManyRequests, guard.TooMany, "Too many logins; wait a minute, or paste the token.")
 	}
 	if !s.codes.Use(strings.TrimSpace(in.Body.Code)) {
 		return nil, newProblem(http.StatusUnauthorized, guard.Unauthorized, "This link was used already, or is too old: `jackline web` opens a new one.")
 	}
-	return bodyOf(loginBody{s.c.Token}, nil)
+	err := s.c.Store.Note(ctx, s.owner, jackline.AuditEntry{Kind: jackline.AuditLogin, What: "code"})
+	return bodyOf(loginBody{s.c.Token}, err)
 }
 
 type codeBody struct {
@@ -64,7 +65,10 @@ type codeBody struct {
 }
 
 // newCode lets whoever has the token open a page, as `jackline web` does where a server runs already.
-func (s *Server) newCode(context.Context, *emptyIn) (*body[codeBody], error) {
+func (s *Server) newCode(ctx context.Context, _ *emptyIn) (*body[codeBody], error) {
+	if err := s.c.Store.Note(ctx, s.owner, jackline.AuditEntry{Kind: jackline.AuditToken, What: "login code"}); err != nil {
+		return nil, err
+	}
 	return bodyOf(codeBody{s.NewCode()}, nil)
 }
 

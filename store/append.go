@@ -66,6 +66,7 @@ type record struct {
 	approvals []approvalRow
 	grants    [][]any
 	state     map[string]json.RawMessage
+	audit     []jackline.AuditEntry
 }
 
 func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*record, error) {
@@ -74,7 +75,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 		events: slices.Clone(rec.Events),
 		title:  rec.Title, mode: rec.Mode, model: rec.Model, ungated: rec.Ungated, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
-		state: rec.State,
+		state: rec.State, audit: d.audit(owner, append(implied(rec), rec.Audit...)...),
 	}
 	if r.mode != nil && !validMode(*r.mode) {
 		return nil, jackline.E(op, jackline.Invalid, nil, "There is no such mode.")
@@ -194,6 +195,9 @@ func (r *record) write(w *writer) error {
 		return err
 	}
 	if err := r.writeEvents(w, &h); err != nil {
+		return err
+	}
+	if err := w.audit(r.db.keys, r.audit); err != nil { // last of all: see there
 		return err
 	}
 	w.heads[r.session] = h // last: a piece that fails leaves what is known as it was

@@ -206,11 +206,18 @@ func (d *DB) Grants(ctx context.Context, owner jackline.Owner, session jackline.
 func (d *DB) RevokeGrant(ctx context.Context, owner jackline.Owner, id jackline.GrantID) error {
 	const op = "store.RevokeGrant"
 	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
-		n, err := w.exec(`UPDATE grants SET revoked = CASE WHEN revoked = 0 THEN ? ELSE revoked END WHERE id = ? AND owner = ?`,
-			nanos(time.Now()), string(id), string(owner))
-		if err == nil && n == 0 {
+		g, err := d.scanGrant(w.row(`SELECT `+grantColumns+` FROM grants WHERE id = ? AND owner = ?`, string(id), string(owner)))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return absent(op, "grant")
+		case err != nil:
+			return err
+		case !g.Revoked.IsZero():
+			return nil
 		}
-		return err
+		if _, err := w.exec(`UPDATE grants SET revoked = ? WHERE id = ?`, nanos(time.Now()), string(id)); err != nil {
+			return err
+		}
+		return w.audit(d.keys, d.audit(owner, grantLine(jackline.AuditRevoked, g.Session, g)))
 	}})
 }

@@ -17,12 +17,16 @@ const sqlCall = `INSERT INTO calls (id, session, turn, step, idx, native, asked,
 	WHERE calls.session = excluded.session`
 
 func (d *DB) callArgs(c jackline.Call) []any {
-	changes := ""
+	changes, rulings := "", ""
+	if len(c.Rulings) > 0 {
+		b, _ := json.Marshal(c.Rulings) // nor can this
+		rulings = string(b)
+	}
 	if len(c.Changes) > 0 {
 		b, _ := json.Marshal(c.Changes) // a struct of plain fields cannot fail
 		changes = string(b)
 	}
-	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes), string(c.ID), string(c.Session))
+	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes, rulings), string(c.ID), string(c.Session))
 	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, bit(c.Cut), string(c.State),
 		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, bit(c.Acts), c.MS, nanos(c.Started), sealed}
 }
@@ -42,9 +46,17 @@ func (d *DB) scanCall(s scanner) (c jackline.Call, err error) {
 	if err != nil {
 		return c, unsealable("call", err)
 	}
-	var args, changes string
-	if err := unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes); err != nil {
-		return c, unsealable("call", err)
+	var args, changes, rulings string
+	if unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes, &rulings) != nil {
+		rulings = "" // a version that kept none wrote it
+		if err := unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes); err != nil {
+			return c, unsealable("call", err)
+		}
+	}
+	if rulings != "" {
+		if err := json.Unmarshal([]byte(rulings), &c.Rulings); err != nil {
+			return c, unsealable("call", err)
+		}
 	}
 	if changes != "" {
 		if err := json.Unmarshal([]byte(changes), &c.Changes); err != nil {

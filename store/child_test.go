@@ -38,6 +38,8 @@ func child(ctx context.Context, mode, dir string) error {
 	switch mode {
 	case "open", "wait":
 		fmt.Println("open")
+	case "audit":
+		err = childAudits(ctx, d)
 	case "write":
 		err = childWrites(ctx, d, 50)
 	case "crash":
@@ -164,6 +166,9 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("after a kill: %v", err)
 		}
 		checkFile(t, dir)
+		if r := verified(t, d); !r.OK || len(r.Noted) > 0 {
+			t.Fatalf("the audit after a kill: %+v", r)
+		}
 		for _, s := range []jackline.SessionID{one, two} {
 			checkCrash(t, d, s, said[string(s)])
 		}

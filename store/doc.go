@@ -20,6 +20,14 @@
 // never was: both are [jackline.NotFound]. The few calls without an owner serve the program itself, not a person:
 // [DB.OpenTurns], [DB.ExpiringApprovals], flags and leases.
 //
+// # Audit
+//
+// Each decision leaves a line in a table that only grows, in the same transaction as the record that it belongs to: without
+// its line nothing is written. The lines of all owners are one chain (package chain), whose end is sealed into a second file:
+// once a minute while it grows, when the store is closed, and for an export. Some lines follow from what is written: questions
+// and their answers, grants, modes, settings that a person decided, switches, sessions that begin and end. Those about calls
+// come with the record. To delete a session leaves its lines, which hold ids and nothing of what was in it.
+//
 // # Secrecy
 //
 // Arguments, results, history texts, approvals, grants and settings are sealed with AES-256-GCM under a key that

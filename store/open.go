@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // The files of the data folder.
@@ -39,12 +41,15 @@ type DB struct {
 	dir    string
 	master []byte
 	boxes  boxes
-	spill  vault // long results
-	files  vault // attachments
+	keys   chain.Keys // of the audit
+	spill  vault      // long results
+	files  vault      // attachments
 
 	read       *sql.DB
 	statements statements // of read
 	write      *sql.DB    // one connection, which the writer holds
+
+	sealedTo atomic.Int64 // the last line of the audit that this process put into the head
 
 	hub    *hub
 	queue  *queue
@@ -115,7 +120,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if d.master, err = openKey(dir, exists); err != nil {
 		return nil, folderFault(op, dir, err)
 	}
-	d.boxes = newBoxes(d.master)
+	d.boxes, d.keys = newBoxes(d.master), auditKeys(d.master)
 	d.spill.box, d.files.box = newBox(d.master, "spill"), newBox(d.master, "attached")
 	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, openFault(op, dir, err)
@@ -128,15 +133,18 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	// The writer outlives the call that opened the store: it ends with Close.
 	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
 		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},
-		broken: map[thread]error{}, full: make(chan struct{}, 1)}
+		broken: map[thread]error{}, full: make(chan struct{}, 1), audited: make(chan struct{}, 1)}
 	go func() {
 		defer close(d.done)
 		var tidying sync.WaitGroup
 		stop := make(chan struct{})
 		tidying.Go(func() { d.tidy(d.writer.ctx, stop) })
+		tidying.Go(func() { d.keepSealing(d.writer.ctx, stop) })
 		d.writer.loop()
 		close(stop)
 		tidying.Wait()
+		d.sealLast()
+		d.writer.end()
 	}()
 	return d, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // refused opens a folder in vain and gives what a person is told.
@@ -60,7 +61,7 @@ func TestReopen(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	for _, e := range left {
 		switch e.Name() {
-		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn:
+		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn, chain.FileHead:
 		default:
 			t.Errorf("unexpected file %s", e.Name())
 		}

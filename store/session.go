@@ -71,6 +71,7 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 		s.Updated = s.Created
 	}
 	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
+	lines := d.audit(owner, jackline.AuditEntry{Kind: jackline.AuditSession, Session: s.ID, What: s.Mode.String(), Labels: s.Labels})
 	err := d.update(ctx, op, func(w *writer) error {
 		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, ungated, gen, created, updated)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -79,7 +80,10 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 		if isDuplicate(err) {
 			return jackline.E(op, jackline.Conflict, err, "There is a session with this id already.")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return w.audit(d.keys, lines)
 	})
 	return s, err
 }
@@ -161,8 +165,10 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 			return err
 		}
 		delete(w.heads, id)
-		_, err = w.exec(`DELETE FROM sessions WHERE id = ?`, string(id)) // all other rows go with it
-		return err
+		if _, err = w.exec(`DELETE FROM sessions WHERE id = ?`, string(id)); err != nil { // all other rows go with it, but for the audit's
+			return err
+		}
+		return w.audit(d.keys, d.audit(owner, jackline.AuditEntry{Kind: jackline.AuditDeleted, Session: id}))
 	})
 	if err != nil {
 		return err

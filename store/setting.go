@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -68,30 +69,39 @@ func (d *DB) Settings(ctx context.Context, owner jackline.Owner) (map[string]jso
 	return all, nil
 }
 
-// PutSetting stores one of the owner's settings, durably. A value of nil or null removes it.
+// PutSetting stores one of the owner's settings, durably. A value of nil or null removes it. It is for what the program
+// remembers by itself: no line of the audit speaks of it.
 func (d *DB) PutSetting(ctx context.Context, owner jackline.Owner, name string, value json.RawMessage) error {
-	return d.putSettings(ctx, "store.PutSetting", owner, map[string]json.RawMessage{name: value})
+	return d.putSettings(ctx, "store.PutSetting", owner, map[string]json.RawMessage{name: value}, false)
 }
 
-// PutSettings stores several of the owner's settings, durably: all of them or none. Values of nil or null remove.
+// PutSettings stores several of the owner's settings, durably: all of them or none. Values of nil or null remove. They are
+// what a person decided, so the audit gets a line for each.
 func (d *DB) PutSettings(ctx context.Context, owner jackline.Owner, values map[string]json.RawMessage) error {
-	return d.putSettings(ctx, "store.PutSettings", owner, values)
+	return d.putSettings(ctx, "store.PutSettings", owner, values, true)
 }
 
-func (d *DB) putSettings(ctx context.Context, op string, owner jackline.Owner, values map[string]json.RawMessage) error {
+func (d *DB) putSettings(ctx context.Context, op string, owner jackline.Owner, values map[string]json.RawMessage, decided bool) error {
 	for _, value := range values {
 		if owner == "" || value != nil && !json.Valid(value) {
 			return jackline.E(op, jackline.Invalid, nil, "A setting has an owner and a JSON value.")
 		}
 	}
 	values = maps.Clone(values) // the writer may come to it after a caller who gave up
+	var lines []jackline.AuditEntry
+	if decided {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			lines = append(lines, jackline.AuditEntry{Kind: jackline.AuditSetting, What: name, Value: values[name]})
+		}
+		lines = d.audit(owner, lines...)
+	}
 	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
 		for name, value := range values {
 			if err := d.putSetting(w, owner, name, value); err != nil {
 				return err
 			}
 		}
-		return nil
+		return w.audit(d.keys, lines)
 	}})
 }
 
@@ -115,17 +125,30 @@ func (d *DB) Flag(ctx context.Context, name string) (string, error) {
 // SetFlag sets a fact of the whole store, durably. The value "" unsets it.
 func (d *DB) SetFlag(ctx context.Context, name, value string) error {
 	const op = "store.SetFlag"
-	if name == "" || name == flagKey {
+	if name == "" || name == flagKey || name == flagSealed {
 		return jackline.E(op, jackline.Invalid, nil, "There is no flag of this name to set.")
 	}
+	kind := jackline.AuditFlagOn
+	if value == "" {
+		kind = jackline.AuditFlagOff
+	}
+	lines := d.audit(jackline.Local, jackline.AuditEntry{Kind: kind, What: name}) // it is nobody's but the program's
 	return d.submit(ctx, &piece{op: op, sync: true, run: func(w *writer) error {
-		if value == "" {
-			_, err := w.exec(`DELETE FROM flags WHERE name = ?`, name)
+		if err := w.setFlag(name, value); err != nil {
 			return err
 		}
-		_, err := w.exec(`INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-		return err
+		return w.audit(d.keys, lines)
 	}})
+}
+
+// setFlag sets a flag, or with "" removes it.
+func (w *writer) setFlag(name, value string) error {
+	if value == "" {
+		_, err := w.exec(`DELETE FROM flags WHERE name = ?`, name)
+		return err
+	}
+	_, err := w.exec(`INSERT INTO flags (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return err
 }
 
 // noRows turns the absence of a row into no error.

@@ -168,8 +168,12 @@ type writer struct {
 	version int64 // of the file: another after another process wrote
 
 	// What the database says, kept as long as nobody else writes.
-	seq   int64 // the newest of the store-wide sequence; 0 is not known
-	heads map[jackline.SessionID]head
+	seq      int64 // the newest of the store-wide sequence; 0 is not known
+	heads    map[jackline.SessionID]head
+	auditEnd chainEnd
+	wrote    int64 // the last line of the audit that this process wrote
+
+	audited chan struct{} // cap 1: the audit has grown since it was sealed
 
 	// broken are the threads of which a record was lost that nobody waited for, until the thread itself hears of it: a person who
 	// renames the chat meanwhile must not take the news away from the turn that relies on the record.
@@ -218,9 +222,8 @@ func (w *writer) drain() (over bool) {
 	}
 }
 
-// loop writes until the queue is shut and empty.
+// loop writes until the queue is shut and empty. Then nobody else writes any more.
 func (w *writer) loop() {
-	defer w.end()
 	look := func() {
 		w.held <- struct{}{}
 		defer func() { <-w.held }()
@@ -274,7 +277,7 @@ func (w *writer) look() error {
 }
 
 func (w *writer) forget() {
-	w.seq = 0
+	w.seq, w.auditEnd = 0, chainEnd{}
 	clear(w.heads)
 }
 

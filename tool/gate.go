@@ -52,7 +52,7 @@ type Log interface {
 //	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules, taint) → grants →
 //	approval (seal, facts) → intent on disk → recheck of the facts → run in the sandbox → cap, label → outcome
 //
-// The places of the stages that are still to come: the audit line between approval and intent, redaction beside cap.
+// The place of the stage that is still to come: redaction beside cap.
 type Gate struct {
 	Tools *Set
 	Judge Judge
@@ -291,6 +291,7 @@ type passage struct {
 	used     *jackline.Approval  // the answer that lets it run
 	wait     jackline.ApprovalID // the question that it waits for
 	flooded  string              // or why it may not be asked now
+	stage    string              // that it is at, for the audit
 }
 
 // Do takes one call as far as it can go: to its one outcome, or to a question that waits for a person. What happened is in
@@ -307,6 +308,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 		return Done{Call: r.Call}, err
 	}
 	p := &passage{r: r, c: r.Call}
+	p.c.Rulings = nil // it is judged anew, by what holds now
 	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge, g.recall, g.permit} {
 		over, err := stage(ctx, p)
 		if err != nil {
@@ -316,6 +318,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
 		}
 		if over != nil {
+			over.line = p.stopped(*over)
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
 			return d, err
@@ -334,6 +337,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 
 // find is the first stage: there must be such a tool, and the call must have arrived whole and not be in doubt.
 func (g *Gate) find(_ context.Context, p *passage) (*ending, error) {
+	p.stage = stageFind
 	t, known := g.Tools.Lookup(p.c.Name)
 	switch {
 	case p.c.State == jackline.CallStarted && (!known || p.c.Acts):
@@ -353,6 +357,7 @@ func (g *Gate) find(_ context.Context, p *passage) (*ending, error) {
 
 // resolve checks and binds the arguments, which a person may have changed meanwhile, and names what the call would touch.
 func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error) {
+	p.stage = stageResolve
 	o := p.r.Who.Owner
 	if p.c.State != jackline.CallNew { // a new call cannot have been asked about
 		if p.row, p.asked, err = g.Desk.Row(ctx, o, p.c.ID); err != nil {
@@ -388,15 +393,17 @@ func (g *Gate) judge(ctx context.Context, p *passage) (*ending, error) {
 	if err := g.vouch(ctx, p); err != nil {
 		return nil, err
 	}
-	p.decision = g.Judge.Judge(p.i)
+	p.decision = g.weigh(p)
 	if why := refused(p.i.Touches); why != "" && p.decision.Verdict != jackline.Deny {
 		// No judge can allow what nobody may.
 		p.decision = jackline.Decision{Verdict: jackline.Deny, Rule: "refused-touch", Reason: why, Hard: true}
+		p.rule(stageJudge, p.decision)
 	}
 	if d := p.decision; d.Verdict == jackline.Deny {
 		return &ending{outcome: jackline.Denied, by: d.Rule, reason: d.Reason, hard: d.Hard, text: deniedByRule(d)}, nil
 	}
 	if p.i.Effect.Leaves() && g.Halted != nil && g.Halted() {
+		p.stage = stageHalted
 		return &ending{outcome: jackline.Denied, by: jackline.RuleHalted, reason: haltedText, text: "DENIED: " + haltedText}, nil
 	}
 	return nil, nil
@@ -408,12 +415,13 @@ func (g *Gate) recall(ctx context.Context, p *passage) (*ending, error) {
 	if p.c.Acts || p.decision.Verdict == jackline.Ask || p.t.facts.Asks {
 		for _, q := range p.r.Prior {
 			if q.Name == p.c.Name && q.Outcome == jackline.Denied && q.State == jackline.CallEnded && q.By == jackline.ByPerson && string(q.Args) == string(p.c.Args) {
+				p.stage = stageRecall
 				return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: q.Reason, text: deniedBefore(p.t.facts.Asks, q.Reason)}, nil
 			}
 		}
 	}
 	if q, ok := p.cached(ctx); ok {
-		p.c.Cached = q.ID
+		p.c.Cached, p.stage = q.ID, stageRecall
 		return &ending{outcome: jackline.OK, text: q.Text, origin: q.Origin, source: q.Source, dropped: q.Dropped, stamp: q.Stamp}, nil
 	}
 	return nil, nil
@@ -466,6 +474,7 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 				return nil, err
 			}
 			if granted {
+				p.say(stageGrant, jackline.Allow, "grant", "Standing grants cover all of it.")
 				return nil, nil
 			}
 		} else {
@@ -520,20 +529,25 @@ func (g *Gate) answered(ctx context.Context, p *passage) (over *ending, settled 
 		p.wait = row.ID
 		return nil, true, nil
 	case jackline.Refused:
+		p.stage = stageApproval
 		return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: row.Answer.Reason, text: deniedByPerson(row)}, true, nil
 	case jackline.Lapsed:
+		p.say(stageApproval, jackline.Deny, "expired", expiredText)
 		return &ending{outcome: jackline.Expired, text: expiredText}, true, nil
 	case jackline.Withdrawn:
+		p.say(stageApproval, jackline.Deny, "cancelled", withdrawnText)
 		return &ending{outcome: jackline.Cancelled, text: withdrawnText}, true, nil
 	case jackline.Used:
 		// The approval is spent, and the call has no outcome: it was interrupted as it began.
 		return &ending{outcome: jackline.Unknown, text: UnknownText}, true, nil
 	case jackline.Approved:
 		if row.Kind == jackline.KindQuestion {
+			p.say(stageApproval, jackline.Allow, jackline.ByPerson, "Somebody answered.")
 			return &ending{outcome: jackline.OK, source: jackline.Ours, text: answers(row), used: &row}, true, nil
 		}
 		if settled, err = g.stands(ctx, p); settled {
 			p.used = &row
+			p.say(stageApproval, jackline.Allow, jackline.ByPerson, "Somebody allowed exactly this call.")
 		}
 	}
 	return nil, settled, err
@@ -589,10 +603,12 @@ func (g *Gate) follows(p *passage) bool {
 // run writes the intent, does the work and writes the outcome.
 func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	c := p.c
+	line := p.line(jackline.AuditRan) // decision and outcome of a read are one line
 	c.State, c.Started = jackline.CallStarted, time.Now().UTC()
 	if c.Acts {
 		// From here on the call may have acted: this is on disk before anything happens.
-		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Sync: true}
+		line.Kind = jackline.AuditStarted
+		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Audit: []jackline.AuditEntry{line}, Sync: true}
 		if p.used != nil {
 			spent := *p.used
 			spent.State = jackline.Used
@@ -601,18 +617,20 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		if _, err := g.Log.Append(ctx, p.r.Who.Owner, rec); err != nil {
 			return Done{Call: p.r.Call}, err
 		}
+		line.Kind, line.Value, line.Rulings = jackline.AuditEnded, nil, nil
 	}
 	if over := g.recheck(ctx, p); over != nil {
 		if c.Acts {
 			over.used = nil // it was spent with the intent
 		}
+		over.line = line
 		return g.end(ctx, p.r, c, *over)
 	}
 	var out Out
 	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
 	c.MS = time.Since(c.Started).Milliseconds()
 
-	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret}
+	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret, line: line}
 	if out.Label != nil {
 		e.source, e.secret = out.Label.Source, out.Label.Secret
 	}

@@ -33,6 +33,7 @@ type ending struct {
 	stamp   string
 	used    *jackline.Approval // to be marked used together with the outcome
 	out     Out
+	line    jackline.AuditEntry // of the audit, as far as it was known before
 }
 
 // end writes the one outcome of a call. It is written even when ctx has ended.
@@ -96,6 +97,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	}
 	rec := jackline.Record{
 		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: state, Sync: c.Acts && e.outcome == jackline.OK,
+		Audit: closed(e.line, c),
 	}
 	if e.used != nil {
 		spent := *e.used

@@ -97,6 +97,7 @@ func (r *run) cancelOpen(ctx context.Context) (rec jackline.Record, bodies []jac
 		c.State = jackline.CallEnded
 		r.prior[k], r.rows[c.ID] = c, c
 		rec.Calls = append(rec.Calls, c)
+		rec.Audit = append(rec.Audit, tool.Abandoned(c, r.s, r.actor().Source))
 		bodies = append(bodies, jackline.ToolResult{
 			Call: c.ID, Name: c.Name, Outcome: c.Outcome, Text: c.Text, Label: c.Source, View: jackline.View{Shape: jackline.ViewText, Text: c.Text},
 		})

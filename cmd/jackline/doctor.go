@@ -29,6 +29,7 @@ func (a *app) doctor(ctx context.Context) []jackline.Check {
 	list = append(list, doctor.Workspace(folder, err))
 	allowed, err := a.set.Permissions(ctx, jackline.Local)
 	return append(list, doctor.Permissions(allowed, err), doctor.Search(web.Deps{Getenv: a.env}.Searches(), web.SearchKeys), checkSandbox(a.cells),
+		doctor.Audit(a.db.VerifyAudit(ctx, false)),
 		doctor.Port(a.listen(), a.serving(), a.conf.Yes("server.allowRemote")))
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/audit"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/models"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
@@ -143,7 +144,7 @@ func (m *Main) root() *cobra.Command {
 	engines := models.Command(m, m.In, m.Env)
 	engines.AddCommand(m.contextCmd())
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), engines, m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), audit.Command(m, m.In, m.auditKeys), engines, m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
 

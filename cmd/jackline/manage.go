@@ -17,6 +17,8 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
+	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // with runs f with a client.
@@ -73,6 +75,15 @@ func (m *Main) stopCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "throw the kill switch")
 	cmd.Flags().BoolVar(&lift, "lift", false, "lift the kill switch")
 	return cmd
+}
+
+// auditKeys are the keys of the audit in the data folder.
+func (m *Main) auditKeys() (chain.Keys, error) {
+	conf, err := settings.Load(m.Env, m.flags)
+	if err != nil {
+		return chain.Keys{}, &terminal.Exit{Code: terminal.ExitUsage, Err: err}
+	}
+	return store.AuditKeys(conf.Places.Data)
 }
 
 func (m *Main) sessionsCmd() *cobra.Command {

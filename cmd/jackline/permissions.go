@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/audit"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
@@ -46,7 +47,7 @@ func (m *Main) permissionsCmd() *cobra.Command {
 		},
 	}
 	test.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
-	cmd.AddCommand(show, test, m.grantsCmd(), m.revokeCmd(), m.forgetCmd())
+	cmd.AddCommand(show, test, m.grantsCmd(), m.revokeCmd(), m.forgetCmd(), audit.Explain(m))
 	return cmd
 }
 

@@ -103,7 +103,11 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if hosts == nil {
 		a.db.Readers(1)
 	}
-	if a.token, err = client.Token(conf.Places.Data, a.log); err != nil {
+	made := false
+	if a.token, made, err = client.Token(conf.Places.Data, a.log); err == nil && made {
+		err = a.db.Note(ctx, jackline.Local, jackline.AuditEntry{Kind: jackline.AuditToken, What: "api"})
+	}
+	if err != nil {
 		return nil, err
 	}
 	a.set = settings.New(conf, a.db)
@@ -182,11 +186,18 @@ type current struct{ a *app }
 
 // Judge implements tool.Judge. Settings that cannot be read deny.
 func (c current) Judge(i jackline.Intent) jackline.Decision {
+	d, _ := c.Weighed(i)
+	return d
+}
+
+// Weighed implements tool.Weigher.
+func (c current) Weighed(i jackline.Intent) (jackline.Decision, []jackline.Decision) {
 	p, err := c.a.set.Permissions(context.Background(), i.Actor.Owner)
 	if err != nil {
-		return jackline.Decision{Verdict: jackline.Deny, Rule: "settings", Reason: "The settings cannot be read.", Hard: true}
+		d := jackline.Decision{Verdict: jackline.Deny, Rule: "settings", Reason: "The settings cannot be read.", Hard: true}
+		return d, []jackline.Decision{d}
 	}
-	return c.a.policy.With(p).Judge(i)
+	return c.a.policy.With(p).Weighed(i)
 }
 
 // gate is the one way to run a tool in a session's workspace.

@@ -20,7 +20,7 @@ import (
 // A Keeper keeps settings by owner and name: package store does.
 type Keeper interface {
 	Setting(ctx context.Context, o jackline.Owner, name string) (json.RawMessage, error)
-	PutSetting(ctx context.Context, o jackline.Owner, name string, value json.RawMessage) error
+	PutSettings(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error
 }
 
 const (
@@ -134,7 +134,7 @@ func (f *Folders) Trust(ctx context.Context, o jackline.Owner, dir string, yes b
 	if err != nil {
 		return "", jackline.E(op, jackline.Internal, err, "The list of trusted folders cannot be written.")
 	}
-	return path, f.keep.PutSetting(ctx, o, setting, raw)
+	return path, f.keep.PutSettings(ctx, o, map[string]json.RawMessage{setting: raw})
 }
 
 // Guide gives the instructions of a workspace: its AGENTS.md, if the owner trusts it, else "".

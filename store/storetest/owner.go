@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackline-ai/jackline"
@@ -55,6 +56,9 @@ func absent() map[string]try {
 		},
 		"DeleteSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return db.DeleteSession(ctx, bob, s)
+		},
+		"AuditLine": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.AuditLine(ctx, bob, false, 1))
 		},
 		"DropQueued": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return db.DropQueued(ctx, bob, "t_queued")
@@ -118,6 +122,26 @@ func own() map[string]try {
 				return err
 			}
 			return nothing(db.Approvals(ctx, bob, store.ApprovalFilter{}))
+		},
+		"Audit": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			lines, err := db.Audit(ctx, bob, jackline.AuditQuery{})
+			for _, e := range lines {
+				if e.Owner != bob {
+					return jackline.E("storetest", jackline.Internal, nil, "bob sees %v", e)
+				}
+			}
+			return err
+		},
+		"ExportAudit": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			var b strings.Builder
+			err := db.ExportAudit(ctx, bob, jackline.AuditQuery{}, &b)
+			if strings.Contains(b.String(), string(alice)) {
+				return jackline.E("storetest", jackline.Internal, nil, "bob sees %s", b.String())
+			}
+			return err
+		},
+		"Note": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.Note(ctx, bob, jackline.AuditEntry{Kind: jackline.AuditLogin})
 		},
 		"CreateSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			if _, err := db.CreateSession(ctx, bob, jackline.Session{ID: s}); jackline.KindOf(err) != jackline.Conflict {
@@ -193,7 +217,7 @@ func nothing[T any](list []T, err error) error {
 // ownerless are the methods that serve the program, not a person.
 func ownerless() []string {
 	return []string{
-		"Close", "Dir", "ExpiringApprovals", "Flag", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag",
+		"Close", "Dir", "ExpiringApprovals", "Flag", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag", "VerifyAudit",
 	}
 }
 

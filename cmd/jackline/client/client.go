@@ -68,6 +68,19 @@ func (c *Client) Upload(ctx context.Context, method, path string, file []byte, o
 	return c.exchange(ctx, method, path, bytes.NewReader(file), map[string]string{"Content-Type": guard.UploadType}, out)
 }
 
+// Download makes a request and copies the body of its answer to w as it comes.
+func (c *Client) Download(ctx context.Context, path string, w io.Writer) error {
+	resp, err := c.do(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return jackline.E("client", jackline.Unavailable, err, "What the server sent could not be taken to its end.")
+	}
+	return nil
+}
+
 func (c *Client) exchange(ctx context.Context, method, path string, body io.Reader, header map[string]string, out any) error {
 	resp, err := c.do(ctx, method, path, body, header)
 	if err != nil {

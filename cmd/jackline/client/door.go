@@ -28,11 +28,11 @@ const (
 )
 
 // Token reads the token of a data folder, or makes one: 256 bits of chance, readable by its owner only. Where others could
-// read it, that ends here, and log says so.
-func Token(data string, log *slog.Logger) (string, error) {
+// read it, that ends here, and log says so. It says whether it made one.
+func Token(data string, log *slog.Logger) (token string, made bool, err error) {
 	file := filepath.Join(data, tokenFile)
 	if t, err := readToken(data); err == nil {
-		return t, tighten(file, log)
+		return t, false, tighten(file, log)
 	}
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -40,19 +40,19 @@ func Token(data string, log *slog.Logger) (string, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		if t, err := readToken(data); err == nil { // another process was faster
-			return t, nil
+			return t, false, nil
 		}
-		return "", jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.", file)
+		return "", false, jackline.E("token", jackline.Internal, err, "The token in %s is damaged: delete it and start again; a new one is made.", file)
 	}
 	if err == nil {
 		_, err = f.WriteString(t + "\n")
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return "", jackline.E("token", jackline.Internal, err,
+		return "", false, jackline.E("token", jackline.Internal, err,
 			"The token cannot be written to %s: give this user the right to write in that folder, or choose another one.", data)
 	}
-	return t, nil
+	return t, true, nil
 }
 
 func readToken(data string) (string, error) {

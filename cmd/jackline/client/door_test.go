@@ -21,7 +21,7 @@ import (
 func TestTokenOnlyForTheServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	token, err := Token(data, slog.New(slog.DiscardHandler))
+	token, _, err := Token(data, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestTokenIsTightened(t *testing.T) {
 	}
 	data := t.TempDir()
 	var log bytes.Buffer
-	token, err := Token(data, slog.New(slog.NewTextHandler(&log, nil)))
+	token, _, err := Token(data, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil || log.Len() > 0 {
 		t.Fatal(err, log.String())
 	}
@@ -89,7 +89,7 @@ func TestTokenIsTightened(t *testing.T) {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Token(data, slog.New(slog.NewTextHandler(&log, nil)))
+		again, _, err := Token(data, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil || again != token {
 			t.Errorf("%v: %q, %v", mode, again, err)
 		}

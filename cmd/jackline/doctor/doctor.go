@@ -288,3 +288,24 @@ func Search(services []string, keys string) jackline.Check {
 	}
 	return k
 }
+
+// Audit reports whether the end of the audit is as it was written.
+func Audit(r jackline.AuditReport, err error) jackline.Check {
+	k := jackline.Check{ID: "audit", Title: "Audit", State: jackline.CheckOK}
+	const all = "jackline audit verify looks at all of it."
+	switch {
+	case err != nil:
+		k.State, k.Text = jackline.CheckFail, jackline.Say(err)
+	case !r.OK:
+		k.State, k.Text = jackline.CheckFail, r.Faults[0].Text
+		k.Fix = "Somebody or something changed the data folder. Keep a copy of it, and compare with a backup or an export. " + all
+	case len(r.Noted) > 0:
+		k.State, k.Text = jackline.CheckWarn, fmt.Sprintf("The chain fits, and line %d notes that it once did not (%s).", r.Noted[0].N, r.Noted[0].What)
+		k.Fix = "If a backup was put back at that time, that is why. " + all
+	case r.Last == 0:
+		k.Text = "Nothing was decided yet."
+	default:
+		k.Text = fmt.Sprintf("%d lines; the last %d and the head fit. %s", r.Last, r.Checked, all)
+	}
+	return k
+}

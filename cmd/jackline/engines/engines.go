@@ -78,6 +78,7 @@ type Each struct {
 type Store interface {
 	Setting(ctx context.Context, o jackline.Owner, name string) (json.RawMessage, error)
 	PutSetting(ctx context.Context, o jackline.Owner, name string, value json.RawMessage) error
+	PutSettings(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error
 }
 
 // Engines makes the models that sessions talk to, once each. It is safe for use by several goroutines at once.

@@ -54,6 +54,15 @@ func (s *shelf) PutSetting(_ context.Context, _ jackline.Owner, name string, v j
 	return nil
 }
 
+func (s *shelf) PutSettings(ctx context.Context, o jackline.Owner, values map[string]json.RawMessage) error {
+	for name, v := range values {
+		if err := s.PutSetting(ctx, o, name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func plays(t *testing.T, text string) *script.Script {
 	t.Helper()
 	s, err := script.Parse(t.Name(), []byte(text))

@@ -67,7 +67,7 @@ func (e *Engines) keep(ctx context.Context, k kept) error {
 	if err != nil {
 		return jackline.E(op, jackline.Internal, nil, "The engine cannot be written down.")
 	}
-	return e.o.Store.PutSetting(ctx, jackline.Local, keptName, raw)
+	return e.o.Store.PutSettings(ctx, jackline.Local, map[string]json.RawMessage{keptName: raw})
 }
 
 // with is k with one more engine, which gets the next id.

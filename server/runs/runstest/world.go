@@ -231,7 +231,7 @@ func (w *World) Settled(s jackline.SessionID) {
 // Exec changes the database from outside, as time or an accident would.
 func (w *World) Exec(query string) {
 	w.T.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(w.Dir, "jackline.db"))
+	db, err := sql.Open("sqlite", filepath.Join(w.Dir, "jackline.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		w.T.Fatal(err)
 	}

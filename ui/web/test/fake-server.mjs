@@ -51,6 +51,10 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
     onAsk: 'deny',
     'tools.disabled': [],
   }
+  const audit = [
+    { n: 2, at: now(), owner: 'local', kind: 'call.refused', call: 'c_2', tool: 'demo_run', source: 'model', verdict: 'deny', rule: 'toggle.runShell', stage: 'policy', outcome: 'denied', labels: {}, sandbox: 'none' },
+    { n: 1, at: now(), owner: 'local', kind: 'call.ran', call: 'c_1', tool: 'demo_read', source: 'model', verdict: 'allow', rule: 'mode.allow-reads', stage: 'policy', outcome: 'ok', ms: 120, bytes_in: 20, bytes_out: 900, labels: {}, sandbox: 'none', args: '3101e92e' },
+  ]
   let agent = { maxSteps: 0, callsPerStep: 0, history: 0, prefetch: true, persona: '', maxTokens: 0, maxTime: 0 }
 
   function write(stream, event) {
@@ -278,6 +282,14 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       close(a, body.approved ? 'approved' : 'denied', { yes: !!body.approved, scope, reason: body.reason })
       return plain(a)
     }],
+    ['GET', /^\/api\/audit\/verify$/, (_m, _b, q) => ({
+      ok: true, full: q.get('full') === 'true', keyed: true, checked: 2, first: 1, last: 2, head: 2, faults: [], noted: [],
+    })],
+    ['GET', /^\/api\/audit$/, (_m, _b, q) => audit.filter((e) => !q.get('verdict') || e.verdict === q.get('verdict'))],
+    ['GET', /^\/api\/tools\/calls\/([^/]+)\/explain$/, (m) => ({
+      call: m[0], rulings: [{ stage: 'policy', verdict: 'ask', rule: 'mode.allow-reads', reason: 'It changes files.' }, { stage: 'approval', verdict: 'allow', rule: 'person', reason: 'Somebody allowed exactly this call.' }],
+      answer: { state: 'used', by: 'page', at: now() },
+    })],
     ['GET', /^\/api\/permissions$/, () => ({ ...permissions, grants, fixed: ['approvalTimeout'] })],
     ['POST', /^\/api\/permissions$/, (_m, body) => {
       if (body.revoke) grants = grants.filter((g) => g.id !== body.revoke)

@@ -427,3 +427,46 @@ export interface AgentSettings {
   maxTokens: number
   maxTime: number
 }
+
+/** A line of the audit. */
+export interface AuditEntry {
+  n: number
+  at: string
+  owner: string
+  kind: string
+  session?: string
+  turn?: string
+  call?: string
+  tool?: string
+  source?: string
+  by?: string
+  verdict?: string
+  rule?: string
+  stage?: string
+  approval?: string
+  grant?: string
+  scope?: Scope
+  outcome?: string
+  what?: string
+  ms?: number
+  bytes_in?: number
+  bytes_out?: number
+  sandbox: string
+  args?: string
+}
+
+export interface AuditReport {
+  ok: boolean
+  full: boolean
+  checked: number
+  last: number
+  faults: { n: number; kind: string; text: string }[] | null
+  noted: AuditEntry[] | null
+}
+
+/** What was said on a call when it was decided. */
+export interface Explained {
+  call: string
+  rulings: { stage: string; verdict: string; rule: string; reason: string; hard?: boolean }[] | null
+  answer?: { state: string; scope?: Scope; by?: string; at?: string }
+}

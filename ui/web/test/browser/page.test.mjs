@@ -632,6 +632,35 @@ describe('settings', () => {
   })
 })
 
+describe('the audit', () => {
+  it('lists what was decided, filters it, and says that it is whole', async () => {
+    const { page } = await enter()
+    await button(page, 'Audit').click()
+    const box = page.getByRole('dialog')
+    await box.getByText('The last 2 lines are as they were written.').waitFor()
+    await box.getByText('mode.allow-reads').waitFor()
+    await axeCheck(page, 'the audit')
+    await box.getByLabel('Decision').selectOption('deny')
+    await box.getByText('mode.allow-reads').waitFor({ state: 'detached' })
+    await box.getByText('toggle.runShell').click()
+    await box.getByText('c_2').waitFor()
+    await box.getByRole('button', { name: 'Check all of it' }).click()
+    await box.getByText('All 2 lines are as they were written.').waitFor()
+  })
+  it('says why a step ran', async () => {
+    const { page } = await enter()
+    await prompt(page, 'menu')
+    await allow(page).click()
+    await button(page, 'Current ones').click()
+    await page.getByText('for old browsers').waitFor()
+    const step = page.locator('section.step', { hasText: 'nav.css' }).last()
+    if (!(await step.getByRole('button', { name: 'Why?' }).isVisible())) await step.locator('button.head').click()
+    await step.getByRole('button', { name: 'Why?' }).click()
+    await step.getByText('Somebody allowed exactly this call.').waitFor()
+    await axeCheck(page, 'why a step ran')
+  })
+})
+
 describe('narrow and dark', () => {
   for (const [width, height] of [[390, 844], [320, 568]]) {
     it(`works at ${width} by ${height}`, async () => {

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/chain"
+)
+
+const (
+	// sealEvery is how often the end of the audit is sealed while it grows: what a thief of the last lines could hide.
+	sealEvery = time.Minute
+
+	// cheapLines is how many lines a look at the end of the audit checks.
+	cheapLines = 200
+
+	// flagSealed names the flag that tells up to which line the audit was sealed: the last time, and the time before.
+	flagSealed = "audit.sealed"
+)
+
+func auditKeys(master []byte) chain.Keys {
+	return chain.KeysOf(func(purpose string) []byte { return subkey(master, purpose) })
+}
+
+// keepSealing seals the end of the audit once a minute while it grows.
+func (d *DB) keepSealing(ctx context.Context, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-d.writer.audited:
+		}
+		timer := time.NewTimer(sealEvery)
+		select {
+		case <-stop:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		if d.seal(ctx) != nil {
+			poke(d.writer.audited) // again in a minute
+		}
+	}
+}
+
+// A newHead is one that is to be written. Over takes the place of one that did not fit, which is on record then.
+type newHead struct {
+	chain.Head
+	over bool
+}
+
+// seal writes the end of the audit into the head file. What does not fit between the two is written into the audit first, and
+// so is never sealed over in silence.
+//
+// The table is on disk before the head names it: a head that is ahead of its table means that somebody cut the table.
+func (d *DB) seal(ctx context.Context) error {
+	var head newHead
+	if err := d.submit(ctx, d.sealing(&head)); err != nil {
+		return err
+	}
+	return d.putHead(head)
+}
+
+// ExportAudit writes lines of the audit to w, oldest first, in a form that [chain.VerifyExport] can check: the owner's, or
+// everybody's where the query says so. Its fields Before, After and Limit play no part. With all lines of all owners it is the
+// whole chain up to its head, which is sealed for it.
+func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.AuditQuery, w io.Writer) error {
+	if err := d.seal(ctx); err != nil {
+		return err
+	}
+	head, err := d.keys.Read(d.dir)
+	if err != nil && !chain.Gone(err) {
+		return folderFault("store.ExportAudit", d.dir, err)
+	}
+	q.After, q.Before, q.Limit = 0, head.N+1, maxPage
+	x, err := d.keys.NewExporter(w, head, q != jackline.AuditQuery{Everybody: true, Before: q.Before, Limit: q.Limit})
+	if err != nil {
+		return err
+	}
+	for {
+		q.Oldest = true
+		lines, err := d.Audit(ctx, owner, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range lines {
+			if err := x.Line(e); err != nil {
+				return err
+			}
+			q.After = e.N
+		}
+		if len(lines) < maxPage {
+			return x.Close()
+		}
+	}
+}
+
+// AuditKeys are the keys of the audit in a data folder, for checking an export. It opens no database and makes no key.
+func AuditKeys(dir string) (chain.Keys, error) {
+	master, err := openKey(dir, true)
+	if err != nil {
+		return chain.Keys{}, folderFault("store.AuditKeys", dir, err)
+	}
+	return auditKeys(master), nil
+}
+
+// sealLast seals what this process wrote, when nothing more will be written. What others wrote is theirs to seal. Where it
+// fails the next process does it.
+func (d *DB) sealLast() {
+	d.writer.held <- struct{}{}
+	defer func() { <-d.writer.held }()
+	if d.writer.wrote <= d.sealedTo.Load() {
+		return
+	}
+	var head newHead
+	p := d.sealing(&head)
+	p.done = make(chan error, 1)
+	d.writer.write([]*piece{p})
+	if <-p.done == nil {
+		_ = d.putHead(head)
+	}
+}
+
+// sealing is the part of it that is written into the database. It fills the head, unless there is nothing to seal.
+func (d *DB) sealing(head *newHead) *piece {
+	return &piece{op: "store.seal", sync: true, run: func(w *writer) error {
+		if err := w.findEnd(); err != nil {
+			return err
+		}
+		last, before := w.sealed()
+		have, err := d.keys.Read(d.dir)
+		at, ok, fault := w.macOf(have.N)
+		if fault != nil {
+			return fault
+		}
+		problem := d.keys.Against(have, err, before, w.auditEnd.n, at, ok)
+		if problem == nil && have.N == w.auditEnd.n {
+			return nil // another process did it, or there is nothing
+		}
+		if err := w.setFlag(flagSealed, fmt.Sprintf("%d %d", w.auditEnd.n+bit(problem != nil), min(last, w.auditEnd.n))); err != nil {
+			return err
+		}
+		if problem != nil {
+			line := jackline.AuditEntry{Kind: jackline.AuditFault, What: string(problem.Kind), In: problem.N}
+			if err := w.audit(d.keys, d.audit(jackline.Local, line)); err != nil {
+				return err
+			}
+		}
+		*head = newHead{chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac, At: time.Now().UTC()}, problem != nil}
+		return nil
+	}}
+}
+
+// putHead writes the head, unless another process was faster and went farther.
+func (d *DB) putHead(head newHead) error {
+	if head.N == 0 {
+		return nil
+	}
+	if have, err := d.keys.Read(d.dir); err != nil || have.N < head.N || head.over {
+		if err := d.keys.Write(d.dir, head.Head); err != nil {
+			return folderFault("store.seal", d.dir, err)
+		}
+	}
+	d.sealedTo.Store(head.N)
+	return nil
+}
+
+// sealed tells up to which line the audit was sealed, the last time and the time before. A process may have died between the
+// note and the file, so the file may be either.
+func (w *writer) sealed() (last, before int64) {
+	var text string
+	if w.row(`SELECT value FROM flags WHERE name = ?`, flagSealed).Scan(&text) != nil {
+		return 0, 0
+	}
+	return parseSealed(text)
+}
+
+func parseSealed(text string) (last, before int64) {
+	if _, err := fmt.Sscanf(text, "%d %d", &last, &before); err != nil {
+		return 0, 0
+	}
+	return last, before
+}
+
+// macOf is the MAC of a line of the audit; ok is false where there is no such line.
+func (w *writer) macOf(n int64) (m chain.MAC, ok bool, err error) {
+	var b []byte
+	if err = noRows(w.row(`SELECT mac FROM audit WHERE n = ?`, n).Scan(&b)); err != nil || len(b) != len(m) {
+		return m, false, err
+	}
+	copy(m[:], b)
+	return m, true, nil
+}
+
+// VerifyAudit looks whether the audit is as it was written, and names what is not: all of it, or its last lines only. An error
+// means that it could not be read.
+func (d *DB) VerifyAudit(ctx context.Context, full bool) (jackline.AuditReport, error) {
+	const op = "store.VerifyAudit"
+	v := chain.Verifier{Keys: d.keys}
+	var after int64
+	if !full {
+		last, err := d.auditRows(ctx, op, `1 = 1 ORDER BY n DESC`, 1)
+		if err != nil {
+			return jackline.AuditReport{}, err
+		}
+		if len(last) > 0 && last[0].N > cheapLines {
+			after, v.Anywhere = last[0].N-cheapLines, true
+		}
+	}
+	// The head is read first: what is written meanwhile only puts the table farther ahead.
+	flag, err := d.Flag(ctx, flagSealed)
+	if err != nil {
+		return jackline.AuditReport{}, err
+	}
+	_, before := parseSealed(flag)
+	head, headErr := d.keys.Read(d.dir)
+	for {
+		lines, err := d.auditRows(ctx, op, `n > ? ORDER BY n`, maxPage, after)
+		if err != nil {
+			return jackline.AuditReport{}, err
+		}
+		for _, e := range lines {
+			v.Line(e)
+			after = e.N
+		}
+		if len(lines) < maxPage {
+			break
+		}
+	}
+	var at chain.MAC
+	named, err := d.auditRows(ctx, op, `n = ?`, 1, head.N)
+	if err != nil {
+		return jackline.AuditReport{}, err
+	}
+	if len(named) > 0 {
+		at, _ = chain.ParseMAC(named[0].MAC)
+	}
+	v.Head(head, headErr, before, at, len(named) > 0)
+	r := v.Report()
+	r.Full = full || r.First <= 1
+	return r, nil
+}
