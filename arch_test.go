@@ -42,6 +42,9 @@ var ours = law{
 		"contract": 0,
 		"retrieve": 0,
 
+		// How two texts differ.
+		"diff": 0,
+
 		// Bytes that became text.
 		"extract/pdf": 0,
 
@@ -105,6 +108,7 @@ var ours = law{
 
 		// Everybody's way in, and what stands before it.
 		"server":               5,
+		"undo":                 2, // over the workspace and the gate
 		"server/archive":       2, // over the store
 		"server/guard":         1,
 		"server/upload":        1,

@@ -404,6 +404,7 @@ type Change struct {
 	Change string `json:"change"` // create, edit, delete, move, copy
 	Added  int    `json:"added"`
 	Gone   int    `json:"gone"`
+	Lost   string `json:"lost,omitempty"` // why it cannot be undone, in words; "" where it can
 }
 
 // DeniedAs is one call that did not run for want of permission.
@@ -451,6 +452,7 @@ type Record struct {
 	Approvals []Approval // new, or moved on
 	From      ApprovalState
 	Grants    []Grant
+	Snapshots []Snapshot                 // new, or replaced: one for each unit and path
 	State     map[string]json.RawMessage // the session's own small facts: plan, todo; null deletes
 
 	// Sync makes the record survive a power cut before Append returns, not only the death of the program.

@@ -60,6 +60,9 @@ type Gate struct {
 	Desk  Desk
 	Log   Log
 
+	// Keeper keeps what calls are about to change. Nil keeps nothing.
+	Keeper Keeper
+
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
@@ -274,6 +277,7 @@ type passage struct {
 	decision jackline.Decision
 	row      jackline.Approval // the question about this call, if asked
 	asked    bool
+	kept     []jackline.Snapshot
 	edited   bool                // a person changed the arguments with the answer
 	used     *jackline.Approval  // the answer that lets it run
 	wait     jackline.ApprovalID // the question that it waits for
@@ -303,6 +307,9 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
 		}
 		if over != nil {
+			if over.outcome == jackline.Unknown { // a crash cut it short: it may have changed something
+				g.after(ctx, r.Who, p.c, over)
+			}
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
 			return d, err
@@ -533,6 +540,9 @@ func (g *Gate) card(ctx context.Context, p *passage) (card Card, err error) {
 		}
 		return err
 	})
+	if err == nil && g.Keeper != nil && !p.t.facts.Asks {
+		card.Undo, err = g.Keeper.Cover(ctx, p.i)
+	}
 	return card, err
 }
 
@@ -563,10 +573,20 @@ func (g *Gate) follows(p *passage) bool {
 // run writes the intent, does the work and writes the outcome.
 func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	c := p.c
+	if c.Acts {
+		rows, err := g.before(ctx, p.i)
+		if ctx.Err() != nil {
+			return Done{Call: p.r.Call}, ctx.Err()
+		}
+		if err != nil {
+			return g.end(ctx, p.r, c, ending{outcome: jackline.Errored, text: g.failed(ctx, p, err), used: p.used})
+		}
+		p.kept = rows
+	}
 	c.State, c.Started = jackline.CallStarted, time.Now().UTC()
 	if c.Acts {
 		// From here on the call may have acted: this is on disk before anything happens.
-		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Sync: true}
+		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Snapshots: p.kept, Sync: true}
 		if p.used != nil {
 			spent := *p.used
 			spent.State = jackline.Used
@@ -602,6 +622,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	if !c.Acts {
 		e.used = p.used
 	}
+	g.after(ctx, p.r.Who, c, &e)
 	if p.edited {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}

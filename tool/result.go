@@ -33,6 +33,7 @@ type ending struct {
 	stamp   string
 	used    *jackline.Approval // to be marked used together with the outcome
 	out     Out
+	kept    []jackline.Snapshot // how the files were found and left
 }
 
 // end writes the one outcome of a call. It is written even when ctx has ended.
@@ -91,7 +92,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: now, Why: c.Title}))
 	}
 	rec := jackline.Record{
-		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: e.out.State, Sync: c.Acts && e.outcome == jackline.OK,
+		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: e.out.State, Snapshots: e.kept, Sync: c.Acts && e.outcome == jackline.OK,
 	}
 	if e.used != nil {
 		spent := *e.used

@@ -27,6 +27,7 @@ type entry struct {
 	mode  fs.FileMode
 	size  int64
 	mtime time.Time
+	ctime int64 // nanoseconds
 	dev   uint64
 	ino   uint64
 	links uint64
@@ -123,6 +124,14 @@ func (d *dir) mkdir(name string) error {
 	return retry(func() error { return unix.Mkdirat(d.fd(), name, perm) })
 }
 
+// link makes a link that leads to target; whatever has the name already is an error.
+func (d *dir) link(name, target string) error {
+	return retry(func() error { return unix.Symlinkat(target, d.fd(), name) })
+}
+
+// chmod sets the permission bits of the folder itself.
+func (d *dir) chmod(perm fs.FileMode) error { return d.f.Chmod(perm) }
+
 func (d *dir) unlink(name string) error {
 	return retry(func() error { return unix.Unlinkat(d.fd(), name, 0) })
 }
@@ -186,7 +195,7 @@ func retry(call func() error) error {
 
 func entryOf(st *unix.Stat_t) entry {
 	e := entry{
-		mode: fs.FileMode(st.Mode & 0o777), size: st.Size, mtime: time.Unix(st.Mtim.Unix()),
+		mode: fs.FileMode(st.Mode & 0o777), size: st.Size, mtime: time.Unix(st.Mtim.Unix()), ctime: st.Ctim.Nano(),
 		dev: uint64(st.Dev), ino: st.Ino, links: uint64(st.Nlink), //nolint:unconvert // other widths on other systems
 		uid: int(st.Uid), gid: int(st.Gid),
 	}

@@ -25,10 +25,12 @@ import (
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
+	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
 	"github.com/jackline-ai/jackline/ui"
+	"github.com/jackline-ai/jackline/undo"
 	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -61,6 +63,7 @@ type app struct {
 type place struct {
 	root *workspace.Root
 	set  *tool.Set
+	undo *undo.Keeper
 }
 
 // sandboxLevel is what commands are confined by.
@@ -123,7 +126,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{
-		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
+		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Undo: a.keeper, Model: a.status, Vet: a.vet,
 		Extract: readFile, Folders: a.folders,
 		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
@@ -190,7 +193,16 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log}, nil
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Keeper: p.undo, Halted: a.turns.Halted, Errors: a.log}, nil
+}
+
+// keeper is what keeps the files of a session's workspace.
+func (a *app) keeper(s jackline.Session) (*undo.Keeper, error) {
+	p, err := a.place(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return p.undo, nil
 }
 
 // place opens a workspace once.
@@ -219,7 +231,7 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set}
+	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, shell.ReadOnly)}
 	a.roots[dir] = p
 	return p, nil
 }
