@@ -60,7 +60,7 @@ func TestReopen(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	for _, e := range left {
 		switch e.Name() {
-		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn:
+		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn, folderOld:
 		default:
 			t.Errorf("unexpected file %s", e.Name())
 		}

@@ -28,12 +28,12 @@ const (
 )
 
 const sqlSnapshot = `INSERT INTO snapshots (session, unit, path, sealed) VALUES (?, ?, ?, ?)
-	ON CONFLICT (unit, session, path) DO UPDATE SET sealed = excluded.sealed`
+	ON CONFLICT (session, unit, path) DO UPDATE SET sealed = excluded.sealed`
 
 func (d *DB) snapshotArgs(session jackline.SessionID, s jackline.Snapshot) []any {
 	key := d.digest("path", s.Path)
 	text, _ := json.Marshal(s) // a struct of plain fields cannot fail
-	return []any{string(session), s.Unit, key, d.boxes.snapshots.seal(text, string(session), s.Unit, string(key))}
+	return []any{string(session), s.Unit, key, d.boxes.snapshots.seal(pack(string(text), s.Path, s.Before.Link, s.After.Link), string(session), s.Unit, string(key))}
 }
 
 // digest is a keyed digest of a text: it tells nobody without the key what was digested.
@@ -56,13 +56,17 @@ func (d *DB) Snapshots(ctx context.Context, owner jackline.Owner, session jackli
 			return v, err
 		}
 		plain, err := d.boxes.snapshots.open(sealed, string(session), unit, string(key))
+		var text, path, before, after string
 		if err == nil {
-			err = json.Unmarshal(plain, &v)
+			err = unpack(plain, &text, &path, &before, &after)
+		}
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &v)
 		}
 		if err != nil {
 			return v, unsealable("snapshot", err)
 		}
-		v.Unit = unit
+		v.Unit, v.Path, v.Before.Link, v.After.Link = unit, path, before, after // JSON keeps no byte that is not UTF-8
 		return v, nil
 	}
 	return many(ctx, d, op, scan, `SELECT path, sealed FROM snapshots WHERE session = ? AND unit = ? ORDER BY num`, session, unit)
@@ -225,7 +229,7 @@ func (d *DB) trimBases() error {
 			bases = append(bases, base{f.Name(), info.ModTime().UnixNano()})
 		}
 	}
-	slices.SortFunc(bases, func(a, b base) int { return cmp.Compare(b.used, a.used) })
+	slices.SortFunc(bases, func(a, b base) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(b.session, a.session)) })
 	for _, b := range bases[min(maxBases, len(bases)):] {
 		files, err := fs.ReadDir(d.undo.root.FS(), b.session)
 		if err != nil {

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(*testing.T) *store.DB) {
 		{"Watch/Lagging", lagging},
 		{"Leases", leases},
 		{"Spill", spill},
+		{"Undo", undo},
 		{"Owners/EveryMethod", everyMethod},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

@@ -8,7 +8,8 @@ CREATE TABLE snapshots (
   path    BLOB    NOT NULL, -- a keyed digest of it
   sealed  BLOB    NOT NULL
 );
-CREATE UNIQUE INDEX snapshots_unit ON snapshots (unit, session, path);
+CREATE UNIQUE INDEX snapshots_path ON snapshots (session, unit, path);
+CREATE INDEX snapshots_unit ON snapshots (unit);
 
 -- What files held, once for each content of a session: a part of a sealed file of the folder undo.
 CREATE TABLE contents (
