@@ -42,9 +42,6 @@ var ours = law{
 		"contract": 0,
 		"retrieve": 0,
 
-		// How two texts differ.
-		"diff": 0,
-
 		// Bytes that became text.
 		"extract/pdf": 0,
 
@@ -63,6 +60,7 @@ var ours = law{
 		"redact":    1,
 		"egress":    1,
 		"extract":   1,
+		"diff":      1,
 
 		// The parts of shell.
 		"shell/value":   0,

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -83,12 +84,8 @@ func keptOf(f *workspace.Standing) jackline.Kept {
 // scan is Root.Scan of a path that may be refused or gone: then there is nothing.
 func (k *Keeper) scan(ctx context.Context, at string, fn func(*workspace.Standing) error) error {
 	_, err := k.root.Scan(ctx, at, fn)
-	switch jackline.KindOf(err) {
-	case jackline.NotFound, jackline.Forbidden, jackline.Unprocessed:
-		var known *jackline.Error
-		if errors.As(err, &known) {
-			return nil
-		}
+	if kind := jackline.KindOf(err); kind == jackline.NotFound || kind == jackline.Forbidden || kind == jackline.Unprocessed {
+		return nil
 	}
 	return err
 }
@@ -120,7 +117,6 @@ func (k *Keeper) walk(ctx context.Context, g *gaps, fn func(f *workspace.Standin
 
 // A packer puts contents into the files of a base.
 type packer struct {
-	ctx  context.Context
 	k    *Keeper
 	who  jackline.Actor
 	name string
@@ -128,7 +124,7 @@ type packer struct {
 	into map[string]int
 }
 
-func (p *packer) add(data []byte) (pack string, start int, err error) {
+func (p *packer) add(ctx context.Context, data []byte) (pack string, start int, err error) {
 	if p.name == "" {
 		p.name = jackline.NewID[string]("")
 	}
@@ -138,31 +134,31 @@ func (p *packer) add(data []byte) (pack string, start int, err error) {
 	pack, start = p.name, len(p.data)
 	p.data = append(p.data, data...)
 	if len(p.data) >= batch {
-		err = p.flush()
+		err = p.flush(ctx)
 	}
 	return pack, start, err
 }
 
-func (p *packer) flush() error {
+func (p *packer) flush(ctx context.Context) error {
 	if len(p.data) == 0 {
 		return nil
 	}
-	err := p.k.bases.KeepBase(p.ctx, p.who.Owner, p.who.Session.ID, p.name, p.data)
+	err := p.k.bases.KeepBase(ctx, p.who.Owner, p.who.Session.ID, p.name, p.data)
 	p.into[p.name] = len(p.data)
 	p.name, p.data = "", p.data[:0]
 	return err
 }
 
-// capture keeps the workspace as it stands, for a command that is about to run.
+// capture keeps the workspace as it stands, for a command that is about to run. What the last base of the session holds is not read
+// again.
 func (k *Keeper) capture(ctx context.Context, who jackline.Actor) (*base, error) {
 	old, err := k.load(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	made := map[string]int{}
-	p := &packer{ctx: ctx, k: k, who: who, into: made}
-	same, unsure := true, 0
+	p := &packer{k: k, who: who, into: map[string]int{}}
 	b := &base{Files: make(map[string]stood, len(old.Files)), Packs: map[string]int{}, Taken: time.Now().UnixNano()}
+	again := 0 // files that had to be read only to see that they are the same
 	take := func(f *workspace.Standing, s *stood) error {
 		have, known := old.Files[f.Path]
 		if known && have.Kept.Held && have.Kept.ID == s.Kept.ID && old.sure(have) {
@@ -180,14 +176,13 @@ func (k *Keeper) capture(ctx context.Context, who jackline.Actor) (*base, error)
 		s.Kept.Sum, s.Kept.Held = sumOf(data), true
 		if known && have.Kept.Held && have.Kept.Sum == s.Kept.Sum {
 			s.Pack, s.Start = have.Pack, have.Start
-			unsure++
+			again++
 			return nil
 		}
-		same = false
-		s.Pack, s.Start, err = p.add(data)
+		s.Pack, s.Start, err = p.add(ctx, data)
 		return err
 	}
-	whole, err := k.walk(ctx, &gaps{}, func(f *workspace.Standing, why string) error {
+	all, err := k.walk(ctx, &gaps{}, func(f *workspace.Standing, why string) error {
 		s := stood{Kept: keptOf(f), Changed: f.Changed()}
 		s.Kept.Why = why
 		if f.Kind == workspace.KindFile && why == "" {
@@ -198,52 +193,54 @@ func (k *Keeper) capture(ctx context.Context, who jackline.Actor) (*base, error)
 		b.Files[f.Path] = s
 		return nil
 	})
-	b.Part = !whole
+	b.Part = !all
 	if err == nil {
-		err = p.flush()
-	}
-	if err != nil {
-		return nil, err
+		err = p.flush(ctx)
 	}
 	const few = 50 // files that are read again each time cost less than a new list
-	if same && unsure <= few && old.Part == b.Part && equal(old, b) {
-		return old, nil
+	if err != nil || again <= few && old.Part == b.Part && maps.Equal(old.Files, b.Files) {
+		return old, err
 	}
-	live, all := 0, 0
+	return k.save(ctx, who, old, b, p.into)
+}
+
+// save puts a new base on the disk, whose contents are there already, some of them in files that were made for it.
+func (k *Keeper) save(ctx context.Context, who jackline.Actor, old, b *base, made map[string]int) (*base, error) {
+	live, held := 0, 0
 	for _, s := range b.Files {
 		if s.Pack != "" {
 			live += int(s.Kept.Size)
 			b.Packs[s.Pack] = max(old.Packs[s.Pack], made[s.Pack])
 		}
 	}
-	for _, n := range b.Packs {
-		all += n
+	var gone []string
+	for name := range old.Packs {
+		if _, used := b.Packs[name]; !used {
+			gone = append(gone, name)
+		}
 	}
-	if all > 2*live+batch && len(old.Files) > 0 && k.alone() {
+	for _, n := range b.Packs {
+		held += n
+	}
+	alone := k.alone()
+	if alone && held > 2*live+batch && len(old.Files) > 0 {
 		// More of the copy is of files as they were once than of files as they are: make it anew.
-		if err := k.drop(ctx, who, old, made); err != nil {
+		gone = slices.Concat([]string{""}, gone, slices.Collect(maps.Keys(b.Packs)))
+		if err := k.bases.DropBase(ctx, who.Owner, who.Session.ID, gone...); err != nil {
 			return nil, err
 		}
 		return k.capture(ctx, who)
 	}
-	var buf bytes.Buffer
-	if err := gob.NewEncoder(&buf).Encode(b); err != nil {
-		return nil, jackline.E("undo.capture", jackline.Internal, err, "What the command may change cannot be kept.")
+	var list bytes.Buffer
+	if err := gob.NewEncoder(&list).Encode(b); err != nil {
+		return nil, jackline.E("undo.save", jackline.Internal, err, "What the command may change cannot be kept.")
 	}
-	if err := k.bases.KeepBase(ctx, who.Owner, who.Session.ID, "", buf.Bytes()); err != nil {
+	if err := k.bases.KeepBase(ctx, who.Owner, who.Session.ID, "", list.Bytes()); err != nil {
 		return nil, err
 	}
-	b.sum = sumOf(buf.Bytes())
-	if k.alone() {
-		var gone []string
-		for name := range old.Packs {
-			if _, used := b.Packs[name]; !used {
-				gone = append(gone, name)
-			}
-		}
-		if len(gone) > 0 {
-			return b, k.bases.DropBase(ctx, who.Owner, who.Session.ID, gone...)
-		}
+	b.sum = sumOf(list.Bytes())
+	if alone && len(gone) > 0 {
+		return b, k.bases.DropBase(ctx, who.Owner, who.Session.ID, gone...)
 	}
 	return b, nil
 }
@@ -253,29 +250,6 @@ func (k *Keeper) alone() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.running) == 0
-}
-
-func (k *Keeper) drop(ctx context.Context, who jackline.Actor, old *base, made map[string]int) error {
-	names := []string{""}
-	for _, packs := range []map[string]int{old.Packs, made} {
-		for name := range packs {
-			names = append(names, name)
-		}
-	}
-	return k.bases.DropBase(ctx, who.Owner, who.Session.ID, names...)
-}
-
-// equal reports whether two bases say the same, so that the one on the disk will do.
-func equal(a, b *base) bool {
-	if len(a.Files) != len(b.Files) {
-		return false
-	}
-	for name, x := range a.Files {
-		if y, ok := b.Files[name]; !ok || x != y {
-			return false
-		}
-	}
-	return true
 }
 
 // content reads what a file of a base held.

@@ -31,13 +31,17 @@ func (k *Keeper) Before(ctx context.Context, i jackline.Intent) ([]jackline.Snap
 		return nil, err
 	}
 	if runs {
+		k.copying.Lock()
 		b, err := k.capture(ctx, i.Actor)
+		if err == nil {
+			k.mu.Lock()
+			k.running[i.Call] = b
+			k.mu.Unlock()
+		}
+		k.copying.Unlock()
 		if err != nil {
 			return nil, err
 		}
-		k.mu.Lock()
-		k.running[i.Call] = b
-		k.mu.Unlock()
 		c.put(jackline.Snapshot{Unit: unit, Path: whole, Before: jackline.Kept{Kind: jackline.KeptWorkspace, Sum: b.sum}})
 	}
 	for _, p := range paths {

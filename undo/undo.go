@@ -49,7 +49,7 @@ const (
 
 // caches are folders that tools fill and can fill again. A command is not compared over them: they would use up the limits, and
 // nobody edits in them.
-var caches = []string{ //nolint:gochecknoglobals // a table
+var caches = []string{
 	"node_modules", ".venv", "venv", "__pycache__", ".cache", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle",
 	".next", ".nuxt", ".parcel-cache", ".turbo", ".terraform", "bower_components",
 }
@@ -76,6 +76,8 @@ type Keeper struct {
 	store Store
 	bases Bases
 	reads func(command string) bool
+
+	copying sync.Mutex // one at a time, so that none takes away what another goes by
 
 	mu      sync.Mutex
 	running map[jackline.CallID]*base // what the commands that run are compared with
