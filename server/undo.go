@@ -10,7 +10,7 @@ import (
 
 type changesIn struct {
 	ID   jackline.SessionID `path:"id" doc:"the chat"`
-	Turn string             `query:"turn" required:"true" minLength:"1" maxLength:"64" doc:"whose changes: a turn, a call made by hand, or an undo"`
+	Turn string             `query:"turn" maxLength:"64" doc:"whose changes: a turn, a call made by hand, or an undo; the last turn unless said"`
 }
 
 type changesBody struct {
@@ -20,6 +20,20 @@ type changesBody struct {
 
 // listChanges says what a turn changed, and what an undo would do now.
 func (s *Server) listChanges(ctx context.Context, in *changesIn) (*body[changesBody], error) {
+	if in.Turn == "" {
+		turns, err := s.c.Store.Turns(ctx, s.owner, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range turns {
+			if t.Parent == "" && t.Status != jackline.Queued {
+				in.Turn = string(t.ID)
+			}
+		}
+		if in.Turn == "" {
+			return bodyOf(changesBody{Files: []jackline.Undoing{}}, nil)
+		}
+	}
 	keeper, who, err := s.keeper(ctx, in.ID, in.Turn)
 	if err != nil {
 		return nil, err
