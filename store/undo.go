@@ -114,7 +114,7 @@ func (d *DB) Hold(ctx context.Context, owner jackline.Owner, session jackline.Se
 	}
 	pack := jackline.NewID[string](packPrefix)
 	if err := d.undo.write(session, pack, data); err != nil {
-		return undoFault(op, err)
+		return keepFault(op, err)
 	}
 	err := d.update(ctx, op, func(w *writer) error {
 		if err := w.own(op, owner, session); err != nil {
@@ -181,7 +181,7 @@ func (d *DB) KeepBase(ctx context.Context, owner jackline.Owner, session jacklin
 		return err
 	}
 	if err := d.undo.write(session, baseFile+name, data); err != nil {
-		return undoFault(op, err)
+		return keepFault(op, err)
 	}
 	if name != "" {
 		return nil
@@ -253,10 +253,15 @@ func undoFault(op string, err error) error {
 		return nil
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, os.ErrClosed):
-		return closedError(op)
 	case errors.Is(err, fs.ErrNotExist):
 		return jackline.E(op, jackline.Gone, err, "What was kept of this file is no longer on the disk.")
+	}
+	return keepFault(op, err)
+}
+
+func keepFault(op string, err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return closedError(op)
 	}
 	return jackline.E(op, jackline.Unavailable, err,
 		"What files held cannot be kept or read: check that the disk is not full and that the data folder was not changed from outside.")
