@@ -93,9 +93,6 @@ func TestEveryTool(t *testing.T) {
 // tree lists what is in the workspace.
 func (w *world) tree(t testing.TB) (list []string) {
 	t.Helper()
-	root, err := os.OpenRoot(w.dir)
-	must(t, err)
-	defer root.Close()
 	var walk func(string)
 	walk = func(dir string) {
 		entries, err := os.ReadDir(w.path(dir))

@@ -175,7 +175,7 @@ func (r *Root) Restore(ctx context.Context, at string, w Put) error {
 		return nil
 	case KindFile:
 		temp := ".jackline-" + rand.Text() + ".tmp"
-		f, err := p.dir.create(temp, newFile)
+		f, err := p.dir.create(temp, 0o600) // what it may be read by is settled before it has its name
 		if err != nil {
 			return failure(at, err)
 		}
