@@ -60,6 +60,7 @@ type collection struct {
 	have  map[string]jackline.Snapshot // the unit's rows
 	bytes int64                        // of contents that they hold
 	rows  []jackline.Snapshot
+	place map[string]int  // of a path in rows
 	done  map[string]bool // paths whose end this call has seen
 	hold  []jackline.Content
 	size  int
@@ -70,7 +71,7 @@ func (k *Keeper) collect(ctx context.Context, who jackline.Actor, unit string) (
 	if err != nil {
 		return nil, err
 	}
-	c := &collection{k: k, who: who, unit: unit, have: map[string]jackline.Snapshot{}, done: map[string]bool{}}
+	c := &collection{k: k, who: who, unit: unit, have: map[string]jackline.Snapshot{}, place: map[string]int{}, done: map[string]bool{}}
 	for _, r := range rows {
 		c.have[r.Path] = r
 		if r.Before.Held {
@@ -83,7 +84,11 @@ func (k *Keeper) collect(ctx context.Context, who jackline.Actor, unit string) (
 // before keeps what stands at a path, and with deep what stands below it. What the unit knows already stays as it was first found.
 func (c *collection) before(ctx context.Context, at string, deep bool) error {
 	found := false
-	err := c.k.scan(ctx, at, func(f *workspace.Standing) error {
+	many, err := c.k.many(ctx, at)
+	if err != nil {
+		return err
+	}
+	err = c.k.scan(ctx, at, func(f *workspace.Standing) error {
 		found = true
 		row, known := c.have[f.Path]
 		if !known {
@@ -94,11 +99,14 @@ func (c *collection) before(ctx context.Context, at string, deep bool) error {
 			if err != nil {
 				return err
 			}
+			if v.Kind == jackline.KeptFolder && deep {
+				v.Why = many
+			}
 			row = jackline.Snapshot{Unit: c.unit, Path: f.Path, Before: v}
 		}
 		row.Unit, row.Seen = c.unit, false
 		c.put(row)
-		if !deep {
+		if !deep || many != "" {
 			return fs.SkipAll
 		}
 		return nil
@@ -124,6 +132,19 @@ func (c *collection) before(ctx context.Context, at string, deep bool) error {
 	}
 }
 
+// many says why a path holds too much to be kept file by file; "" where it does not.
+func (k *Keeper) many(ctx context.Context, at string) (why string, err error) {
+	n := 0
+	err = k.scan(ctx, at, func(*workspace.Standing) error {
+		if n++; n > maxChanged {
+			why = fmt.Sprintf("it holds more than %d files", maxChanged)
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return why, ended(err)
+}
+
 // ended is the error of a scan that was ended early on purpose.
 func ended(err error) error {
 	if errors.Is(err, fs.SkipAll) {
@@ -134,12 +155,11 @@ func ended(err error) error {
 
 func (c *collection) put(row jackline.Snapshot) {
 	c.have[row.Path] = row
-	for i := range c.rows {
-		if c.rows[i].Path == row.Path {
-			c.rows[i] = row
-			return
-		}
+	if i, ok := c.place[row.Path]; ok {
+		c.rows[i] = row
+		return
 	}
+	c.place[row.Path] = len(c.rows)
 	c.rows = append(c.rows, row)
 }
 
@@ -260,6 +280,10 @@ func (c *collection) after(ctx context.Context, at string, deep bool) error {
 	row := c.have[at]
 	row.Unit, row.Seen, row.After = c.unit, true, jackline.Kept{}
 	c.put(row)
+	many, err := c.k.many(ctx, at)
+	if err != nil {
+		return err
+	}
 	return ended(c.k.scan(ctx, at, func(f *workspace.Standing) error {
 		if c.done[f.Path] && deep {
 			return nil
@@ -272,10 +296,13 @@ func (c *collection) after(ctx context.Context, at string, deep bool) error {
 		if err != nil {
 			return err
 		}
+		if v.Kind == jackline.KeptFolder && deep {
+			v.Why = many
+		}
 		row := c.have[f.Path]
 		row.Unit, row.Path, row.Seen, row.After = c.unit, f.Path, true, v
 		c.put(row)
-		if !deep {
+		if !deep || many != "" {
 			return fs.SkipAll
 		}
 		return nil
@@ -386,6 +413,10 @@ func lost(r jackline.Snapshot) string {
 	switch {
 	case r.Before.Same(r.After):
 		return ""
+	case r.Before.Kind == jackline.KeptFolder && r.Before.Why != "":
+		return r.Before.Why
+	case r.After.Kind == jackline.KeptFolder && r.After.Why != "":
+		return r.After.Why
 	case r.Before.Kind == jackline.KeptOther:
 		return "it was no file, folder or link"
 	case r.Before.Kind == jackline.KeptFile && !r.Before.Held && r.Before.Why == "":

@@ -133,7 +133,15 @@ func (k *Keeper) Cover(ctx context.Context, i jackline.Intent) (string, error) {
 	}
 	for _, p := range writes(i) {
 		any = true
-		err := k.scan(ctx, p, func(f *workspace.Standing) error {
+		many, err := k.many(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		if many != "" {
+			gaps.always(clean(p) + " (" + many + ")")
+			continue
+		}
+		err = k.scan(ctx, p, func(f *workspace.Standing) error {
 			if f.Kind == workspace.KindFile {
 				gaps.room(f)
 			}

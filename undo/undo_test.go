@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store"
@@ -466,4 +467,54 @@ func TestSealed(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// A folder with more in it than is told apart is moved all the same. That it cannot be undone is said before and after, and half
+// of it is never moved back.
+func TestVeryManyFiles(t *testing.T) {
+	w := newWorld(t, nil)
+	for i := range 5001 {
+		w.write(t, fmt.Sprintf("many/%d", i), "")
+	}
+	w.write(t, "a", "1")
+	i := w.intent(jackline.Write, "path", "many", "moved", "a")
+	cover, err := w.keeper.Cover(t.Context(), i)
+	must(t, err)
+	if !strings.Contains(cover, "many (it holds more than 5000 files)") {
+		t.Error(cover)
+	}
+	w.before(t, i)
+	must(t, os.Rename(w.path("many"), w.path("moved")))
+	w.write(t, "a", "2")
+	if kept := w.after(t, i.Call); kept.Note != "the changes of 2 files cannot be undone" || len(kept.Rows) != 3 {
+		t.Errorf("%q, %d rows", kept.Note, len(kept.Rows))
+	}
+	_, states := w.undo(t, "t_one", undo.Options{Force: true})
+	same(t, states, "a done", "many cannot", "moved cannot")
+	w.is(t, "moved/17", "")
+	// A command that does as much is told apart as far as that goes.
+	w.who.Turn.ID = "t_two"
+	kept := w.runs(t, func() { w.remove(t, "moved") })
+	if !strings.Contains(kept.Note, "more than 5000 files") {
+		t.Error(kept.Note)
+	}
+}
+
+// What was there and was not looked at is never taken for new.
+func TestOldFilesAreNotNew(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "1", "hidden/b": "old"})
+	must(t, os.Chtimes(w.path("hidden/b"), time.Unix(1e9, 0), time.Unix(1e9, 0)))
+	if os.Getuid() == 0 {
+		t.Log("as root no folder is unreadable: only the times of files are tried")
+	}
+	must(t, os.Chmod(w.path("hidden"), 0o000))
+	kept := w.runs(t, func() { must(t, os.Chmod(w.path("hidden"), 0o755)) })
+	for _, c := range kept.Changes {
+		if c.Path == "hidden/b" {
+			t.Errorf("%+v", c)
+		}
+	}
+	w.undo(t, "t_one", undo.Options{Force: true})
+	must(t, os.Chmod(w.path("hidden"), 0o755))
+	w.is(t, "hidden/b", "old")
 }
