@@ -61,6 +61,7 @@ var ours = law{
 		"redact":        1,
 		"egress":        1,
 		"extract":       1,
+		"diff":          1,
 
 		// The parts of shell.
 		"shell/value":   0,
@@ -110,6 +111,7 @@ var ours = law{
 
 		// Everybody's way in, and what stands before it.
 		"server":               5,
+		"undo":                 2, // over the workspace and the gate
 		"server/archive":       3, // over the store
 		"server/guard":         1,
 		"server/upload":        1,

@@ -65,6 +65,7 @@ type record struct {
 	calls     [][]any
 	approvals []approvalRow
 	grants    [][]any
+	snapshots [][]any
 	state     map[string]json.RawMessage
 	audit     []jackline.AuditEntry
 }
@@ -149,6 +150,12 @@ func (r *record) encodeRows(rec jackline.Record) error {
 			return err
 		}
 		r.grants = append(r.grants, r.db.grantArgs(g))
+	}
+	for _, s := range rec.Snapshots {
+		if s.Unit == "" || s.Path == "" {
+			return jackline.E(r.op, jackline.Invalid, nil, "A snapshot has a unit and a path.")
+		}
+		r.snapshots = append(r.snapshots, r.db.snapshotArgs(r.session, s))
 	}
 	return nil
 }
@@ -278,6 +285,11 @@ func (r *record) writeRows(w *writer) error {
 	}
 	for _, args := range r.grants {
 		if err := r.upsert(w, "grant", sqlGrant, args); err != nil {
+			return err
+		}
+	}
+	for _, args := range r.snapshots {
+		if err := r.upsert(w, "snapshot", sqlSnapshot, args); err != nil {
 			return err
 		}
 	}

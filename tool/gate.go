@@ -64,6 +64,9 @@ type Gate struct {
 	// call runs. Nil looks at nothing; a tool may have facts of its own besides.
 	Observe func(context.Context, jackline.Intent) ([]jackline.Fact, error)
 
+	// Keeper keeps what calls are about to change. Nil keeps nothing.
+	Keeper Keeper
+
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
@@ -287,6 +290,7 @@ type passage struct {
 	decision jackline.Decision
 	row      jackline.Approval // the question about this call, if asked
 	asked    bool
+	kept     []jackline.Snapshot
 	edited   bool                // a person changed the arguments with the answer
 	used     *jackline.Approval  // the answer that lets it run
 	wait     jackline.ApprovalID // the question that it waits for
@@ -318,6 +322,9 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
 		}
 		if over != nil {
+			if over.outcome == jackline.Unknown { // a crash cut it short: it may have changed something
+				g.after(ctx, r.Who, p.c, over)
+			}
 			over.line = p.stopped(*over)
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
@@ -573,6 +580,9 @@ func (g *Gate) card(ctx context.Context, p *passage) (card Card, err error) {
 		}
 		return err
 	})
+	if err == nil && g.Keeper != nil && !p.t.facts.Asks {
+		card.Undo, err = g.Keeper.Cover(ctx, p.i)
+	}
 	return card, err
 }
 
@@ -604,11 +614,25 @@ func (g *Gate) follows(p *passage) bool {
 func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	c := p.c
 	line := p.line(jackline.AuditRan) // decision and outcome of a read are one line
+	if c.Acts {
+		rows, err := g.before(ctx, p.i)
+		if ctx.Err() != nil {
+			return Done{Call: p.r.Call}, ctx.Err()
+		}
+		if err != nil {
+			over := ending{outcome: jackline.Errored, text: g.failed(ctx, p, err), used: p.used}
+			over.line = p.stopped(over)
+			return g.end(ctx, p.r, c, over)
+		}
+		p.kept = rows
+	}
 	c.State, c.Started = jackline.CallStarted, time.Now().UTC()
 	if c.Acts {
 		// From here on the call may have acted: this is on disk before anything happens.
 		line.Kind = jackline.AuditStarted
-		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Audit: []jackline.AuditEntry{line}, Sync: true}
+		rec := jackline.Record{
+			Session: c.Session, Calls: []jackline.Call{c}, Audit: []jackline.AuditEntry{line}, Snapshots: p.kept, Sync: true,
+		}
 		if p.used != nil {
 			spent := *p.used
 			spent.State = jackline.Used
@@ -624,6 +648,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			over.used = nil // it was spent with the intent
 		}
 		over.line = line
+		g.after(ctx, p.r.Who, c, over)
 		return g.end(ctx, p.r, c, *over)
 	}
 	var out Out
@@ -652,6 +677,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	if !c.Acts {
 		e.used = p.used
 	}
+	g.after(ctx, p.r.Who, c, &e)
 	if p.edited {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}
