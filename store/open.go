@@ -22,6 +22,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/store/chain"
 )
 
@@ -42,6 +43,7 @@ type DB struct {
 	dir    string
 	master []byte
 	boxes  boxes
+	hider  *redact.Redactor
 	keys   chain.Keys // of the audit
 	spill  vault      // long results
 	files  vault      // attachments
@@ -62,7 +64,7 @@ type DB struct {
 }
 
 // boxes are the seals, one for each table with a sealed column.
-type boxes struct{ calls, items, approvals, grants, settings, attachments, snapshots box }
+type boxes struct{ calls, items, approvals, grants, settings, attachments, snapshots, turns, state box }
 
 func newBoxes(master []byte) boxes {
 	return boxes{
@@ -74,6 +76,8 @@ func newBoxes(master []byte) boxes {
 
 		attachments: newBox(master, "attachments"),
 		snapshots:   newBox(master, "snapshots"),
+		turns:       newBox(master, "turns"),
+		state:       newBox(master, "state"),
 	}
 }
 
