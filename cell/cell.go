@@ -14,9 +14,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/egress"
@@ -65,6 +67,7 @@ type Cells struct {
 
 	once  sync.Once
 	tools toolbox
+	tried atomic.Pointer[sandbox.Report] // what was found when it was tried out; nil before
 }
 
 // New makes the cells. An owner's list that names what cannot be opened is Invalid.
@@ -150,12 +153,15 @@ func real(path string) string {
 	return path
 }
 
-// Report is what the sandbox of this machine can do; the zero Report where there is none.
+// Report is what the sandbox of this machine can do; the zero Report where there is none. The first call tries it out, which takes
+// some ten milliseconds.
 func (c *Cells) Report() sandbox.Report {
 	if c.o.Launcher == nil {
 		return sandbox.Report{Why: "There is no sandbox here.", Processes: "none"}
 	}
-	return c.o.Launcher.Report()
+	r := c.o.Launcher.Report()
+	c.tried.Store(&r)
+	return r
 }
 
 // In is the cell of a workspace.
@@ -167,15 +173,19 @@ type Cell struct {
 	root *workspace.Root
 }
 
-// Why says why commands cannot be held here, in a sentence; "" where they can.
+// Why says why commands cannot be held here, in a sentence; "" where they can, as far as is known: nothing is tried out for it, since
+// every prompt asks.
 func (k *Cell) Why() string {
-	if r := k.c.Report(); r.Level == jackline.SandboxNone {
-		if r.Why != "" {
-			return r.Why
-		}
-		return "There is no sandbox on this machine."
+	r := k.c.tried.Load()
+	switch {
+	case k.c.o.Launcher == nil:
+		return "There is no sandbox here."
+	case r == nil && runtime.GOOS == "linux", r != nil && r.Level > jackline.SandboxNone:
+		return ""
+	case r != nil && r.Why != "":
+		return r.Why
 	}
-	return ""
+	return "There is no sandbox on this machine."
 }
 
 // Home is the folder that commands of a workspace have for a home. It is there once one has run.
