@@ -17,7 +17,7 @@ import (
 // protect covers what is masked and fastens what is only to be read, parents first. A mount cannot be moved or removed,
 // but a folder around it can, so the folders on the way to it are fastened too, by mounting each onto itself.
 func (p *planner) protect(s *Spec, secrets []string, out *plan) {
-	type cover struct {
+	type covered struct {
 		path string
 		kind int
 	}
@@ -28,8 +28,18 @@ func (p *planner) protect(s *Spec, secrets []string, out *plan) {
 	)
 	covers := map[string]int{}
 	add := func(path string, kind int) { covers[path] = max(covers[path], kind) }
+	cover := func(path string, kind int) {
+		in, ok := over(p.shown, path)
+		if !ok || !in.write && kind == readOnly {
+			return // it is not seen, or cannot be changed anyway
+		}
+		add(path, kind)
+		for d := filepath.Dir(path); in.write && len(d) > len(in.path); d = filepath.Dir(d) {
+			add(d, fasten)
+		}
+	}
 	for _, path := range secrets {
-		add(path, mask)
+		cover(path, mask)
 	}
 	out.masks = &placeholders{}
 	for _, list := range [...]struct {
@@ -41,38 +51,32 @@ func (p *planner) protect(s *Spec, secrets []string, out *plan) {
 			if linked {
 				out.unmasked = append(out.unmasked, path)
 			}
-			in, ok := over(p.shown, target)
-			if !ok || !in.write && list.kind == readOnly {
-				continue // it is not seen, or cannot be changed anyway
-			}
+			kind := list.kind
 			if out.masks.holds(target) {
-				add(target, mask)
-			} else {
-				add(target, list.kind)
+				kind = mask
 			}
-			if !in.write {
-				continue
-			}
-			for d := filepath.Dir(target); len(d) > len(in.path); d = filepath.Dir(d) {
-				add(d, fasten)
-			}
+			cover(target, kind)
 		}
 	}
-	sorted := make([]cover, 0, len(covers))
+	sorted := make([]covered, 0, len(covers))
 	for path, kind := range covers {
-		sorted = append(sorted, cover{path, kind})
+		sorted = append(sorted, covered{path, kind})
 	}
-	slices.SortFunc(sorted, func(a, b cover) int { return strings.Compare(a.path+"/", b.path+"/") })
+	slices.SortFunc(sorted, func(a, b covered) int { return strings.Compare(a.path+"/", b.path+"/") })
 	masked := "\x00"
 	for _, c := range sorted {
 		if strings.HasPrefix(c.path, masked+"/") {
 			continue // in something that is masked
 		}
+		info, err := os.Lstat(c.path)
+		if err != nil {
+			continue // nothing is there, and this user cannot make it; nor can the command
+		}
 		step := stage.Step{Kind: stage.BindHere, From: c.path, Path: c.path, ReadOnly: c.kind == readOnly}
 		if c.kind == mask {
 			masked = c.path
 			step.From, step.Devices = "/dev/null", true
-			if info, err := os.Lstat(c.path); err == nil && info.IsDir() {
+			if info.IsDir() {
 				step.From, step.Devices, step.ReadOnly = emptyFolder, false, true
 			}
 		}

@@ -37,20 +37,23 @@ func endMates(pids []int) (n int) {
 func endStrays(since uint64, ask chan<- []int, found <-chan int) {
 	const (
 		rounds = 500 // each finds what the one before missed because it was just starting
-		pause  = 2 * time.Millisecond
+		quiet  = 3   // rounds without anything: a process that hands over to its child between two looks is missed by one
+		pause  = time.Millisecond
 	)
 	look := time.NewTicker(pause)
 	defer look.Stop()
-	for range rounds {
-		pids := younger(since)
-		if len(pids) == 0 {
-			return
+	for nothing, round := 0, 0; nothing < quiet && round < rounds; round++ {
+		n := 0
+		if pids := younger(since); len(pids) > 0 {
+			ask <- pids
+			n = <-found
 		}
-		ask <- pids
-		if <-found == 0 {
-			return
+		if nothing++; n > 0 {
+			nothing = 0
 		}
-		<-look.C
+		if nothing < quiet {
+			<-look.C
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func run() {
 		}
 	}
 	_ = writeFile("/proc/self/oom_score_adj", "1000") // when memory runs out, commands go first
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) // as the command; the stage dies as it does
 
 	var errs, status [2]int
 	if err := unix.Pipe2(errs[:], unix.O_CLOEXEC); err != nil {
