@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,7 +130,7 @@ func (c *Cells) unfit(path string, write bool) string {
 		return "is a whole home folder, or holds it"
 	case inside("/proc", path), inside("/sys", path), inside("/dev", path):
 		return "is no folder of files"
-	case write && (system(path) && !inside("/opt", path) || inside("/boot", path) ):
+	case write && (system(path) && !inside("/opt", path) || inside("/boot", path)):
 		return "is a folder of the system"
 	case write && slices.Contains([]string{"/opt", "/var", "/tmp", "/var/tmp", "/home", "/srv", "/mnt", "/media", "/run", "/root", "/Users"}, path):
 		return "is a folder that the whole system shares"
@@ -214,12 +213,10 @@ func (k *Cell) Plan(u Uses, hosts []string) (jackline.Sandbox, error) {
 		k.open(&s, name, true, true)
 	}
 	store := filepath.Join(k.root.Path(), ".git")
-	s.Repository = u.Repository || slices.ContainsFunc(s.Write, func(p string) bool { return inside(store, p) })
-	if s.Repository || u.Settings {
-		if _, err := os.Lstat(store); errors.Is(err, fs.ErrNotExist) {
-			s.Repository = true // it is made
-		}
+	if u.Settings {
+		k.open(&s, filepath.Join(store, "config"), true, false)
 	}
+	s.Repository = u.Repository || slices.ContainsFunc(s.Write, func(p string) bool { return inside(store, p) })
 	found, err := k.root.Shields()
 	if err != nil {
 		return s, err
