@@ -181,7 +181,7 @@ var ours = law{
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",
 		"ui/web/test/ollama":    "the listener, waited for",
-		"cmd/jackline":          "signals, and what is made beside the store; both waited for",
+		"cmd/jackline":          "the program itself, away from the main thread, signals, and what is made beside the store; all waited for",
 		"cmd/jackline/client":   "requests to the server inside the process, waited for in Close",
 		"cmd/jackline/engines":  "looks at engines, models that are fetched, and probes; waited for in Close",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",

@@ -118,16 +118,18 @@ func (c *Cells) listed(key string, paths []string, write bool) ([]string, error)
 
 // unfit says why a path can never be opened to a command, or "".
 func (c *Cells) unfit(path string, write bool) string {
+	if filepath.Dir(path) == path {
+		return "is the whole file system"
+	}
+	if c.home != "" && inside(path, c.home) {
+		return "is a whole home folder, or holds it"
+	}
 	for _, s := range c.closed {
 		if inside(path, s) || inside(s, path) {
 			return "holds Jackline's own settings or data"
 		}
 	}
 	switch {
-	case filepath.Dir(path) == path:
-		return "is the whole file system"
-	case c.home != "" && inside(path, c.home):
-		return "is a whole home folder, or holds it"
 	case inside("/proc", path), inside("/sys", path), inside("/dev", path):
 		return "is no folder of files"
 	case write && (system(path) && !inside("/opt", path) || inside("/boot", path)):
