@@ -242,7 +242,8 @@ func awaitEnd(pid int) {
 func startError(err error) error {
 	const op = "sandbox.Start"
 	var path *os.PathError
-	if errors.As(err, &path) || errors.Is(err, exec.ErrNotFound) {
+	var failed *stageError
+	if errors.As(err, &path) || errors.Is(err, exec.ErrNotFound) || errors.As(err, &failed) && failed.refused {
 		return jackline.E(op, jackline.Unprocessed, err, "The command could not be started in the sandbox: its program or its folder cannot be reached from there.")
 	}
 	return jackline.E(op, jackline.Unavailable, err, "The command could not be started in the sandbox.")

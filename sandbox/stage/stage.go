@@ -24,6 +24,7 @@ const (
 const (
 	MessageListener = 'L' // with a descriptor
 	MessageFailed   = 'F' // with words
+	MessageRefused  = 'R' // with words: the command or its folder is not there, or cannot be used
 	MessageStarted  = 'S'
 )
 
@@ -52,8 +53,9 @@ func init() {
 // run is the life of a stage: it starts the first process of the namespaces, waits for the command, and ends as the
 // command ended. It never returns.
 func run() {
+	kind := byte(MessageFailed)
 	fail := func(what string, err error) {
-		words := append([]byte{MessageFailed}, what...)
+		words := append([]byte{kind}, what...)
 		if err != nil {
 			words = append(append(words, ": "...), err.Error()...)
 		}
@@ -107,6 +109,9 @@ func run() {
 			what = list[at]
 		} else if list := become.names; at >= inBecome && int(at-inBecome) < len(list) {
 			what = list[at-inBecome]
+			if what == becomeName || what == enterName {
+				kind = MessageRefused
+			}
 		}
 		fail(what, e)
 	}
