@@ -172,7 +172,7 @@ var ours = law{
 		"store":                 "the writer of group commits and the mover of its log, both waited for in Close",
 		"turn":                  "pure reads of one step in parallel, and children; both waited for",
 		"builtin":               "searches that run side by side and are waited for",
-		"sandbox":               "the thread that is locked while it is confined",
+		"sandbox":               "the thread that is locked while it is confined, and who answers for its files; waited for in Close",
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",

@@ -63,7 +63,7 @@ func younger(since uint64) (pids []int) {
 	if err != nil || since == 0 {
 		return nil
 	}
-	names, _ := d.Readdirnames(-1) //nolint:errcheck // what was read is looked at
+	names, _ := d.Readdirnames(-1)
 	_ = d.Close()
 	self := os.Getpid()
 	for _, n := range names {
@@ -100,6 +100,6 @@ func lookAt(pid int) (started uint64, state byte) {
 	if len(f) <= startTime || f[0] == "" {
 		return 0, 0
 	}
-	started, _ = strconv.ParseUint(f[startTime], 10, 64) //nolint:errcheck // 0 is never
+	started, _ = strconv.ParseUint(f[startTime], 10, 64)
 	return started, f[0][0]
 }

@@ -138,5 +138,5 @@ func (p Probe) readsMemory() bool {
 	local := unix.Iovec{Base: (*byte)(unsafe.Pointer(&word))}
 	local.SetLen(int(unsafe.Sizeof(word)))
 	_, err := unix.ProcessVMReadv(p.Server, []unix.Iovec{local}, []unix.RemoteIovec{{Base: 0x400000, Len: binary.Size(word)}}, 0)
-	return err == nil || err == unix.EFAULT //nolint:errorlint // raw
+	return err == nil || err == unix.EFAULT
 }
