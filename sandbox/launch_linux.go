@@ -109,8 +109,8 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Ptrace: true}
 	stopped, proceed, started := make(chan int), make(chan error), make(chan error, 1)
-	strays, gone := make(chan []int), make(chan struct{})
-	found, listener := make(chan int), make(chan int, 1)
+	strays, gone := make(chan call), make(chan struct{})
+	found, listener := make(chan outcome), make(chan int, 1)
 	go func() {
 		defer close(gone)
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
@@ -126,8 +126,8 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 			awaitEnd(cmd.Process.Pid)
 		}
 		close(run.ended)
-		for pids := range strays {
-			found <- endMates(pids)
+		for c := range strays {
+			found <- callMates(c)
 		}
 	}()
 	keeper := keepFacts(<-listener, s.writable())
