@@ -176,7 +176,7 @@ var ours = law{
 		"cell":                  "the proxy of a command, waited for when the command has ended",
 		"builtin":               "searches that run side by side and are waited for",
 		"egress":                "the two ways of a tunnel, waited for",
-		"sandbox":               "the thread that is locked while it is confined",
+		"sandbox":               "the thread that is locked while it is confined, and who answers for its files; waited for in Close",
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",

@@ -209,7 +209,7 @@ func reachProcesses(a arena, escaped func(string, ...any)) {
 				escaped("take a file from %d", pid)
 			}
 		}
-		if unix.PtraceAttach(pid) == nil || unix.PtraceSeize(pid) == nil {
+		if unix.PtraceSeize(pid) == nil {
 			escaped("trace %d", pid)
 		}
 		var word uint64

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,8 +70,8 @@ func (p *planner) protect(s *Spec, secrets []string, out *plan) {
 			continue // in something that is masked
 		}
 		info, err := os.Lstat(c.path)
-		if err != nil {
-			continue // nothing is there, and this user cannot make it; nor can the command
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			continue // nothing is there, and this user cannot make it, nor can the command; or a link to nothing, which was said
 		}
 		step := stage.Step{Kind: stage.BindHere, From: c.path, Path: c.path, ReadOnly: c.kind == readOnly}
 		if c.kind == mask {
@@ -139,7 +140,12 @@ func (h *placeholders) place(path string) {
 	if h.holds(path) {
 		return
 	}
-	const tries = 100 // each time, another command was just taking it away
+	const (
+		tries = 200 // each time, another command was just taking it away
+		pause = time.Millisecond
+	)
+	again := time.NewTicker(pause)
+	defer again.Stop()
 	for range tries {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
@@ -157,6 +163,7 @@ func (h *placeholders) place(path string) {
 			return
 		}
 		_ = file.Close()
+		<-again.C
 	}
 }
 
@@ -179,6 +186,7 @@ func (h *placeholders) remove() {
 		if unix.Flock(int(p.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && isPlaceholder(p.file, p.path) { //nolint:gosec // a descriptor
 			_ = os.Remove(p.path)
 		}
+		_ = unix.Flock(int(p.file.Fd()), unix.LOCK_UN) // closing leaves it to a child that is being started
 		_ = p.file.Close()
 	}
 	h.held = nil

@@ -239,7 +239,7 @@ func Filter(s Sockets, w World) []Instruction {
 				a.emit(answer, allow, 0, 0)
 			})
 		}
-		for _, f := range Facts {
+		for _, f := range facts {
 			a.ret(f.Call, ask)
 		}
 	}
