@@ -146,6 +146,7 @@ type Intent struct {
 	Effect  Effect
 	Touches []Touch
 	Labels  Labels
+	Facts   []Fact  // what is true now of what it names; nil where nobody needed to know
 	Sandbox Sandbox // what would hold its processes; the zero Sandbox for a call that starts none, and where nothing does
 }
 

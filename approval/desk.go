@@ -8,9 +8,10 @@
 // # Seal
 //
 // Each row carries a keyed hash over all that was asked: owner, session, turn, call, tool and its definition,
-// arguments, folder, touches, labels, mode, expiry, and whether it was answered with a yes. [Desk.Holds] makes the
-// hash anew, once from the row and once from what is about to run, so that neither a changed row nor a changed call
-// passes. Later come the identity and digest of the files that a call names, and the grants of the sandbox.
+// arguments, folder, touches, facts, sandbox, labels, mode, expiry, and whether it was answered with a yes. [Desk.Holds]
+// makes the hash anew, once from the row and once from what is about to run, so that neither a changed row nor a changed
+// call passes. The facts are what was true of the things that the call names when a person was asked: which files, and
+// what was in them. Who runs the call makes them anew and puts them into the intent.
 //
 // # Scopes
 //

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sealVersion = "jackline approval 1"
+	sealVersion = "jackline approval 2"
 	nonceSize   = 16
 )
 
@@ -57,6 +57,7 @@ func facts(a *jackline.Approval, i jackline.Intent) {
 	a.Tool, a.Digest, a.Args = i.Tool, i.Digest, i.Args
 	a.Folder, a.Mode = i.Actor.Session.Workspace, i.Actor.Session.Mode
 	a.Effect, a.Touches, a.Labels = i.Effect, i.Touches, i.Labels
+	a.Sandbox, a.Facts = i.Sandbox, i.Facts
 }
 
 // hash is over every fact, each behind its length, so that no two rows share an encoding.
@@ -78,6 +79,21 @@ func (d *Desk) hash(a jackline.Approval, nonce []byte) []byte {
 		text(t.Kind)
 		text(t.Name)
 		flag(m, t.Exists)
+	}
+	number(m, int64(a.Sandbox.Level))
+	text(a.Sandbox.Leaks)
+	flag(m, a.Sandbox.Repository)
+	for _, list := range [][]string{a.Sandbox.Hosts, a.Sandbox.Read, a.Sandbox.Write} {
+		number(m, int64(len(list)))
+		for _, s := range list {
+			text(s)
+		}
+	}
+	number(m, int64(len(a.Facts)))
+	for _, f := range a.Facts {
+		text(f.Name)
+		text(f.ID)
+		text(f.Digest)
 	}
 	flag(m, a.Labels.Tainted)
 	flag(m, a.Labels.Private)

@@ -35,7 +35,11 @@ func (d *DB) approvalRow(a jackline.Approval, from jackline.ApprovalState) (appr
 	if err != nil {
 		return approvalRow{}, jackline.E("store.Append", jackline.Invalid, err, "An approval cannot be written.")
 	}
-	sealed := d.boxes.approvals.seal(pack(string(text), args, edited, a.Digest, string(a.Seal)), string(a.ID))
+	facts, err := json.Marshal(a.Facts)
+	if err != nil {
+		return approvalRow{}, jackline.E("store.Append", jackline.Invalid, err, "An approval cannot be written.")
+	}
+	sealed := d.boxes.approvals.seal(pack(string(text), args, edited, a.Digest, string(a.Seal), string(facts)), string(a.ID))
 	return approvalRow{a.ID, []any{string(a.ID), string(a.Session), string(a.Owner), string(a.Turn), string(a.Call), string(a.State),
 		nanos(a.Created), nanos(a.Expires), sealed, string(from)}}, nil
 }
@@ -74,10 +78,14 @@ func (d *DB) scanApproval(s scanner) (a jackline.Approval, err error) {
 	if err != nil {
 		return a, unsealable("approval", err)
 	}
-	var text, args, edited, digest, seal string
+	var text, args, edited, digest, seal, facts string
 	err = unpack(plain, &text, &args, &edited, &digest, &seal)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &a)
+	}
+	// A row of an earlier version ends here. Its seal is of an earlier form, too, so it can be denied and asked about anew.
+	if err == nil && unpack(plain, &text, &args, &edited, &digest, &seal, &facts) == nil {
+		err = json.Unmarshal([]byte(facts), &a.Facts)
 	}
 	if err != nil {
 		return a, unsealable("approval", err)

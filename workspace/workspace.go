@@ -56,6 +56,8 @@ type Root struct {
 	bases [][]string // the elements of the absolute paths by which it is known
 	names Names
 	state []entry // the program's own folders, where they exist
+
+	pinned *pinned // of a view for one call: see Bound
 }
 
 // Open opens the folder dir, which [Vet] has found fit. A link to it is resolved now and never again.
