@@ -69,12 +69,13 @@ func (r *Root) Observe(ctx context.Context, touches []jackline.Touch) ([]jacklin
 	return facts, ctx.Err()
 }
 
-// ObserveAt says what is true now of files at absolute paths, with their content: of scripts. Links are followed.
-func ObserveAt(ctx context.Context, paths []string) ([]jackline.Fact, error) {
+// ObserveAt says what is true now of files and folders at absolute paths; with content, of files also what is in them: scripts. Links
+// are followed.
+func ObserveAt(ctx context.Context, paths []string, content bool) ([]jackline.Fact, error) {
 	facts := make([]jackline.Fact, 0, len(paths))
 	left := int64(maxDigests)
 	for _, p := range paths {
-		facts = append(facts, factAt(ctx, p, true, &left))
+		facts = append(facts, factAt(ctx, p, content, &left))
 	}
 	return facts, ctx.Err()
 }

@@ -190,7 +190,8 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log}, nil
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log,
+		Observe: a.observe(p.root)}, nil
 }
 
 // place opens a workspace once.
@@ -214,7 +215,8 @@ func (a *app) place(dir string) (*place, error) {
 		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
-	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: inherited(os.Environ(), a.conf.Text("model.apiKeyEnv")), Result: a.result, Spill: a.db.ReadSpill},
+	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: inherited(os.Environ(), a.conf.Text("model.apiKeyEnv")), Result: a.result, Spill: a.db.ReadSpill,
+		Named: a.named(root), Key: a.db.Key("facts")},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
