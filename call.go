@@ -197,6 +197,9 @@ type Rule struct {
 	Pattern  string   `json:"pattern" yaml:"pattern"` // shell(git status*), file_write(src/**), mcp__github__*
 	Match    []string `json:"match,omitempty" yaml:"match,omitempty"`
 	NotMatch []string `json:"not_match,omitempty" yaml:"not_match,omitempty"`
+
+	// Workspace is the folder, as an absolute path, in whose chats the rule holds; "" is everywhere.
+	Workspace string `json:"workspace,omitempty" yaml:"workspace,omitempty"`
 }
 
 // Toggles switch whole categories off. The zero Toggles allow nothing; see AllOn.

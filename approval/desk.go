@@ -16,9 +16,14 @@
 // # Scopes
 //
 // Once is the sealed call. Task is the rest of the turn and chat the rest of the session, both for what the card
-// says it covers: changes to files in the same folder, the same command, the same host, otherwise the same
-// arguments. Deleting, sending, connected tools and unknown effects can be granted for the same arguments, for the
-// task, and no further. The API's "remember" is the scope chat; where that is not offered the answer is a conflict.
+// says it covers: changes to files in the same folder, the same command under the same sandbox, the same host, otherwise
+// the same arguments. A person may write a pattern in its place, which must cover the call and be no wider than
+// [Options].Pattern lets it be. Lasting is a rule for all chats in the workspace, which whoever answers stores: see [Rules].
+//
+// Deleting, sending, connected tools and unknown effects can be granted for the same arguments, for the task, and no
+// further; commands that reach beyond the workspace or their sandbox for the task. Where somebody else's text has been
+// read nothing beyond the task is offered, and what was granted to the chat before does not count. The API's "remember"
+// is the scope chat; where that is not offered the answer is a conflict.
 package approval
 
 import (
@@ -52,6 +57,10 @@ type Options struct {
 	// Risk gives the risk word for a card and what it is for. Without it every card says high.
 	Risk func(jackline.Intent) (word, why string)
 
+	// Pattern says why a pattern of a rule may not stand for calls like one, or nil where it may and covers that call. Without it
+	// nobody may write a pattern of their own, and no rule is offered.
+	Pattern func(pattern string, like jackline.Intent) error
+
 	// Timeout is how long a row waits for its answer. Nil, and what is not positive, is 24 hours.
 	Timeout func() time.Duration
 
@@ -71,11 +80,12 @@ const (
 
 // A Desk keeps the questions to people.
 type Desk struct {
-	ledger Ledger
-	key    []byte
-	risk   func(jackline.Intent) (word, why string)
-	wait   func() time.Duration
-	now    func() time.Time
+	ledger  Ledger
+	key     []byte
+	risk    func(jackline.Intent) (word, why string)
+	pattern func(pattern string, like jackline.Intent) error
+	wait    func() time.Duration
+	now     func() time.Time
 }
 
 // New makes a desk that seals with key. It panics on a key under 32 bytes, which is a mistake in this program.
@@ -83,9 +93,14 @@ func New(l Ledger, key []byte, o Options) *Desk {
 	if len(key) < minKey {
 		panic("approval: the key is too short")
 	}
-	d := &Desk{ledger: l, key: append([]byte(nil), key...), risk: o.Risk, wait: o.Timeout, now: o.Now}
+	d := &Desk{ledger: l, key: append([]byte(nil), key...), risk: o.Risk, pattern: o.Pattern, wait: o.Timeout, now: o.Now}
 	if d.risk == nil {
 		d.risk = func(jackline.Intent) (string, string) { return "high", "" }
+	}
+	if d.pattern == nil {
+		d.pattern = func(string, jackline.Intent) error {
+			return reject(jackline.Conflict, "No pattern can be granted here.")
+		}
 	}
 	if d.wait == nil {
 		d.wait = func() time.Duration { return 0 }

@@ -73,22 +73,8 @@ func (d *Desk) hash(a jackline.Approval, nonce []byte) []byte {
 		text(s)
 	}
 	number(m, int64(a.Effect))
-	number(m, int64(len(a.Touches)))
-	for _, t := range a.Touches {
-		number(m, int64(t.Effect))
-		text(t.Kind)
-		text(t.Name)
-		flag(m, t.Exists)
-	}
-	number(m, int64(a.Sandbox.Level))
-	text(a.Sandbox.Leaks)
-	flag(m, a.Sandbox.Repository)
-	for _, list := range [][]string{a.Sandbox.Hosts, a.Sandbox.Read, a.Sandbox.Write} {
-		number(m, int64(len(list)))
-		for _, s := range list {
-			text(s)
-		}
-	}
+	sealTouches(m, a.Touches)
+	sealSandbox(m, a.Sandbox)
 	number(m, int64(len(a.Facts)))
 	for _, f := range a.Facts {
 		text(f.Name)
@@ -101,6 +87,28 @@ func (d *Desk) hash(a jackline.Approval, nonce []byte) []byte {
 	// A pending row cannot be turned into a yes without the key.
 	flag(m, a.State == jackline.Approved && a.Answer.Yes)
 	return m.Sum(nil)
+}
+
+func sealTouches(m hash.Hash, touches []jackline.Touch) {
+	number(m, int64(len(touches)))
+	for _, t := range touches {
+		number(m, int64(t.Effect))
+		put(m, []byte(t.Kind))
+		put(m, []byte(t.Name))
+		flag(m, t.Exists)
+	}
+}
+
+func sealSandbox(m hash.Hash, s jackline.Sandbox) {
+	number(m, int64(s.Level))
+	put(m, []byte(s.Leaks))
+	flag(m, s.Repository)
+	for _, list := range [][]string{s.Hosts, s.Read, s.Write} {
+		number(m, int64(len(list)))
+		for _, name := range list {
+			put(m, []byte(name))
+		}
+	}
 }
 
 func put(h hash.Hash, b []byte) {

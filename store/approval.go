@@ -153,28 +153,32 @@ func (d *DB) ExpiringApprovals(ctx context.Context, before time.Time) ([]jacklin
 		`SELECT `+approvalColumns+` FROM approvals WHERE state = 'pending' AND expires > 0 AND expires < ? ORDER BY expires, num`, nanos(before))
 }
 
-const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, terms, sealed)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (id) DO UPDATE SET turn = excluded.turn, scope = excluded.scope, tool = excluded.tool, kind = excluded.kind,
-		mode = excluded.mode, approval = excluded.approval, revoked = excluded.revoked, sealed = excluded.sealed
+		mode = excluded.mode, approval = excluded.approval, revoked = excluded.revoked, terms = excluded.terms, sealed = excluded.sealed
 	WHERE grants.session = excluded.session`
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
+		string(g.Approval), nanos(g.Created), nanos(g.Revoked), g.Terms, d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
 }
 
 // grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
 func grantRow(g jackline.Grant) []string {
-	return []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
+	row := []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
+	if g.Terms != "" { // grants of earlier versions have none
+		row = append(row, g.Terms)
+	}
+	return row
 }
 
-const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed`
+const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, terms, sealed`
 
 func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	var sealed []byte
 	err = s.Scan(&g.ID, &g.Session, &g.Owner, &g.Turn, &g.Scope, &g.Tool, &g.Kind, modeWord(&g.Mode), &g.Approval,
-		moment{&g.Created}, moment{&g.Revoked}, &sealed)
+		moment{&g.Created}, moment{&g.Revoked}, &g.Terms, &sealed)
 	if err != nil {
 		return g, err
 	}

@@ -69,3 +69,12 @@ func (a *app) named(root *workspace.Root) func(command, dir string) builtin.Name
 		return n
 	}
 }
+
+// fits says why a pattern may not stand for calls like one, under the settings in force.
+func (a *app) fits(pattern string, like jackline.Intent) error {
+	p, err := a.set.Permissions(context.Background(), like.Actor.Owner)
+	if err != nil {
+		return err
+	}
+	return a.policy.With(p).Grant(pattern, like)
+}

@@ -113,7 +113,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	m.warn(idle(a.policy, names, inForce))
-	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
+	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout, Pattern: a.fits})
 	a.folders = folders.New(a.db, a.places())
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
