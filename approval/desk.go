@@ -75,6 +75,10 @@ const (
 	recent     = 10 * time.Minute //
 	maxTimeout = 24 * time.Hour   // the default wait
 
+	// maxLife is how long after it was asked a row can still be made to wait: what it asks about is hardly true any longer, and
+	// it holds its turn.
+	maxLife = 30 * 24 * time.Hour
+
 	minKey = 32
 )
 
@@ -137,13 +141,9 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 	if err := d.flood(ctx, i, now); err != nil {
 		return jackline.Approval{}, err
 	}
-	wait := d.wait()
-	if wait <= 0 {
-		wait = maxTimeout
-	}
 	a := jackline.Approval{
 		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, State: jackline.Pending, Rule: why.Rule,
-		Created: now, Expires: now.Add(wait),
+		Created: now, Expires: now.Add(d.patience()),
 	}
 	d.describe(&a, i, why.Reason, card.View)
 	if len(card.Questions) > 0 {
@@ -152,6 +152,14 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 	}
 	d.seal(&a)
 	return a, nil
+}
+
+// patience is how long a row waits.
+func (d *Desk) patience() time.Duration {
+	if w := d.wait(); w > 0 {
+		return w
+	}
+	return maxTimeout
 }
 
 // flood refuses to open one more row where people could not read them all.
