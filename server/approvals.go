@@ -52,7 +52,8 @@ func (s *Server) getApproval(ctx context.Context, in *ofApproval) (*body[jacklin
 	return bodyOf(whole(row), err)
 }
 
-type answerBody struct {
+// An AnswerBody is what a person says to a question, by its kind.
+type AnswerBody struct {
 	Approved *bool           `json:"approved,omitempty" doc:"kind call: yes or no"`
 	Scope    jackline.Scope  `json:"scope,omitempty" enum:"once,task,chat,workspace" doc:"how far a yes reaches; once unless said. workspace adds a rule, and needs confirm"`
 	Pattern  string          `json:"pattern,omitempty" maxLength:"512" doc:"with a scope beyond once: what it covers, as in shell(npm run *); what the question says unless said"`
@@ -67,7 +68,7 @@ type answerBody struct {
 type answerIn struct {
 	ID   jackline.ApprovalID `path:"id" doc:"the question"`
 	By   caller
-	Body answerBody
+	Body AnswerBody
 }
 
 func (s *Server) answerApproval(ctx context.Context, in *answerIn) (*body[jackline.Approval], error) {
@@ -81,7 +82,7 @@ func (s *Server) answerApproval(ctx context.Context, in *answerIn) (*body[jackli
 
 // answerOne answers one question. What waits for it is not woken yet. From where the answer is given to the desk it counts, whether
 // or not the client stays to hear that.
-func (s *Server) answerOne(ctx context.Context, id jackline.ApprovalID, by string, b answerBody) (jackline.Approval, error) {
+func (s *Server) answerOne(ctx context.Context, id jackline.ApprovalID, by string, b AnswerBody) (jackline.Approval, error) {
 	row, err := s.c.Store.Approval(ctx, s.owner, id)
 	if err != nil {
 		return row, err
@@ -156,7 +157,7 @@ const maxAnswers = 20
 // An answerTo is an answer with what it answers.
 type answerTo struct {
 	ID jackline.ApprovalID `json:"id" doc:"the question"`
-	answerBody
+	AnswerBody
 }
 
 type answersBody struct {
@@ -201,7 +202,7 @@ func (s *Server) answerApprovals(ctx context.Context, in *answersIn) (*body[[]an
 			err = s.lowEnough(ctx, a.ID)
 		}
 		if err == nil {
-			row, err = s.answerOne(ctx, a.ID, in.By.name, a.answerBody)
+			row, err = s.answerOne(ctx, a.ID, in.By.name, a.AnswerBody)
 		}
 		if err != nil {
 			p := problemOf(ctx, s.c.Log, http.MethodPost, "answers", err)
@@ -288,7 +289,7 @@ func (s *Server) addRules(ctx context.Context, rules []jackline.Rule) error {
 }
 
 // answerOf makes an answer of a body that fits the kind of the question.
-func answerOf(row jackline.Approval, b answerBody) (jackline.Answer, error) {
+func answerOf(row jackline.Approval, b AnswerBody) (jackline.Answer, error) {
 	fault := func(say string) (jackline.Answer, error) {
 		return jackline.Answer{}, jackline.E("server.answer", jackline.Unprocessed, nil, "%s", say)
 	}
