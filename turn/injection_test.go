@@ -173,7 +173,9 @@ func put(t testing.TB, name, text string) {
 // gate is the real gate. What the model has read before the case begins is not judged.
 func (s *stage) gate(set *tool.Set) *tool.Gate {
 	return &tool.Gate{Tools: set, Judge: s, Desk: s.desk, Log: s.db, Halted: func() bool { return false },
-		Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) { return s.root.Observe(ctx, i.Touches) }}
+		Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) {
+			return s.root.Observe(ctx, i.Touches)
+		}}
 }
 
 // Judge implements tool.Judge.
@@ -489,6 +491,12 @@ func (s *stage) asked(ctx context.Context, a *injApproval, tn jackline.Turn, id 
 	session, err := s.db.Session(ctx, owner, session.ID)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if tn.ID != s.main { // it has ended
+		tn.Session, tn.Owner, tn.Status = session.ID, owner, jackline.Done
+		if _, err := s.db.Append(ctx, owner, jackline.Record{Session: session.ID, Turn: &tn}); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	who := jackline.Actor{Owner: owner, Admin: owner == jackline.Local, Session: session, Turn: tn, Source: jackline.FromModel}
 	i, _, err := s.gate(s.set).Preview(ctx, who, jackline.Call{ID: id, Session: session.ID, Turn: tn.ID, Name: a.Call.Name, Args: a.Call.Args})
