@@ -216,14 +216,13 @@ func (r *Root) Bound(facts []jackline.Fact) *Root {
 	if len(facts) == 0 {
 		return r
 	}
-	view := *r
-	view.pinned = &pinned{facts: map[string]jackline.Fact{}}
+	view := &Root{root: r.root, top: r.top, path: r.path, bases: r.bases, names: r.names, state: r.state, pinned: &pinned{facts: map[string]jackline.Fact{}}}
 	for _, f := range facts {
 		if _, twice := view.pinned.facts[f.Name]; !twice || !strings.HasPrefix(f.ID, factSame) {
 			view.pinned.facts[f.Name] = f
 		}
 	}
-	return &view
+	return view
 }
 
 // asAllowed says why a place is not what a person allowed to change, or nil. It is spent with that.
