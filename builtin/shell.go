@@ -56,6 +56,9 @@ func shell(d Deps) tool.Tool {
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: "$ " + a.Command}, nil
 		},
+		Facts: func(ctx context.Context, _ tool.In, a args) ([]jackline.Fact, error) {
+			return commandFacts(ctx, d, a.Command, a.Cwd)
+		},
 		Missing: func() string {
 			if job.Shell() == "" {
 				return "There is no shell on this machine."
