@@ -115,9 +115,9 @@ func placed(s Script) (World, Dialect) {
 // What git writes to in a repository by its subcommands: those that change its settings or what runs by itself, and those
 // that keep to the rest.
 var (
-	gitSettings = []string{"config", "remote", "submodule", "init", "clone", "maintenance", "lfs", "hook", "sparse-checkout"}
+	gitSettings = []string{"config", "remote", "submodule", "clone", "maintenance", "lfs", "hook", "sparse-checkout"}
 	gitWrites   = []string{
-		"add", "am", "apply", "bisect", "branch", "checkout", "cherry-pick", "clean", "commit", "fetch", "gc", "merge", "mv", "notes", "prune", "pull",
+		"add", "am", "apply", "bisect", "branch", "checkout", "cherry-pick", "clean", "commit", "fetch", "gc", "init", "merge", "mv", "notes", "prune", "pull",
 		"push", "rebase", "reflog", "repack", "replace", "reset", "restore", "revert", "rm", "stage", "stash", "switch", "tag", "update-index",
 		"update-ref", "worktree", "write-tree", "commit-tree", "hash-object", "rerere", "pack-refs",
 	}
