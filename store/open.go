@@ -44,6 +44,8 @@ type DB struct {
 	master []byte
 	boxes  boxes
 	hider  *redact.Redactor
+	spare  map[string]bool // settings that are learnt again; see Spare
+	lost   func(name string, err error)
 	keys   chain.Keys // of the audit
 	spill  vault      // long results
 	files  vault      // attachments

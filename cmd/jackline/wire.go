@@ -23,6 +23,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
@@ -49,6 +50,7 @@ type app struct {
 	turns   *runs.Turns
 	server  *server.Server
 	token   string
+	hider   *redact.Redactor
 	log     *slog.Logger
 	logFile io.Closer
 
@@ -74,7 +76,11 @@ const inProcess = "in-process.jackline"
 
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
 func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []string) (_ *app, err error) {
-	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env}
+	if m.hider == nil {
+		m.hider = &redact.Redactor{}
+	}
+	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env, hider: m.hider}
+	m.knowEnvironment(conf.Text("model.apiKeyEnv"))
 	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
 		return nil, err
 	}
@@ -102,6 +108,10 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if err != nil {
 		return nil, err
 	}
+	a.db.Hide(a.hider)
+	a.db.Spare(func(name string, err error) {
+		a.log.Warn("what was learnt about models is damaged, and is learnt again", "setting", name, "err", err)
+	}, turn.CountsKey, engines.CardsName)
 	if hosts == nil {
 		a.db.Readers(1)
 	}
@@ -112,6 +122,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if err != nil {
 		return nil, err
 	}
+	a.hider.Know("token of the server", a.token)
 	a.set = settings.New(conf, a.db)
 	a.engines = m.engines(a)
 	// Those that came through the page or the API were checked when they came.
@@ -138,7 +149,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		Extract: readFile, Folders: a.folders,
 		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
-		Version: buildVersion(), Sandbox: func() jackline.SandboxLevel { return a.cells.Report().Level }, Log: a.log,
+		Version: buildVersion(), Sandbox: func() jackline.SandboxLevel { return a.cells.Report().Level }, Log: a.log, Hider: a.hider,
 	})
 	return a, err
 }
@@ -209,7 +220,7 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 		return nil, err
 	}
 	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Keeper: p.undo, Halted: a.turns.Halted, Errors: a.log,
-		Observe: a.observe(p.root), Marks: a.folders.Marks(p.root)}, nil
+		Hider: a.hider, Observe: a.observe(p.root), Marks: a.folders.Marks(p.root)}, nil
 }
 
 // keeper is what keeps the files of a session's workspace.
