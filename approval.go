@@ -115,6 +115,7 @@ type Question struct {
 type Card struct {
 	View      View
 	Questions []Question // it is a question row where there are any
+	Undo      string     // what can be taken back, and what not, where somebody looked
 }
 
 // A Grant is a standing permission that an answer left.

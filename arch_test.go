@@ -40,6 +40,9 @@ var ours = law{
 
 		// What a window holds, and what words point at.
 		"contract": 0,
+
+		// What is not for everybody's eyes. Store, gate and commands hide by the same rules.
+		"redact":   0,
 		"retrieve": 0,
 
 		// Bytes that became text.
@@ -58,9 +61,9 @@ var ours = law{
 		"shell":         4, // over its parts
 		"sandbox":       1,
 		"sandbox/stage": 0, // what a process does before it becomes a command
-		"redact":        1,
 		"egress":        1,
 		"extract":       1,
+		"diff":          1,
 
 		// The parts of shell.
 		"shell/value":   0,
@@ -110,6 +113,7 @@ var ours = law{
 
 		// Everybody's way in, and what stands before it.
 		"server":               5,
+		"undo":                 2, // over the workspace and the gate
 		"server/archive":       3, // over the store
 		"server/guard":         1,
 		"server/upload":        1,

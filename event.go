@@ -416,6 +416,7 @@ type Change struct {
 	Change string `json:"change"` // create, edit, delete, move, copy
 	Added  int    `json:"added"`
 	Gone   int    `json:"gone"`
+	Lost   string `json:"lost,omitempty"` // why it cannot be undone, in words; "" where it can
 }
 
 // DeniedAs is one call that did not run for want of permission.
@@ -464,6 +465,7 @@ type Record struct {
 	Approvals []Approval // new, or moved on
 	From      ApprovalState
 	Grants    []Grant
+	Snapshots []Snapshot                 // new, or replaced: one for each unit and path
 	State     map[string]json.RawMessage // the session's own small facts: plan, todo; null deletes
 
 	// Audit are lines of the audit that do not follow from the rest. A record whose lines cannot be written is not written.

@@ -110,13 +110,12 @@ func (r reach) patterns(tool string) []string {
 	return list
 }
 
-// undo says what can be taken back afterwards, in the worst case of what the call touches.
+// undo says what can be taken back afterwards, as far as effects tell. Where somebody looked at the files, the row says what
+// they found instead.
 func undo(a jackline.Approval) string {
 	e := a.Effect
-	replaces := false
 	for _, t := range a.Touches {
 		e |= t.Effect
-		replaces = replaces || t.Exists
 	}
 	switch {
 	case a.Effect == 0 || e&^known != 0:
@@ -124,15 +123,11 @@ func undo(a jackline.Approval) string {
 	case e.Has(jackline.Outward):
 		return "What is sent cannot be taken back."
 	case e.Has(jackline.Exec):
-		return "What a command does cannot be taken back."
-	case e.Has(jackline.Delete):
-		return "What is deleted is gone, unless version control has it."
+		return "What it changes in files of this folder can be undone; what else it does cannot."
 	case e.Has(jackline.Configure):
 		return "Settings can be set back by hand."
-	case e.Has(jackline.Write) && replaces:
-		return "What is replaced is gone, unless version control has it."
-	case e.Has(jackline.Write):
-		return "New files can be deleted again."
+	case e.Has(jackline.Write), e.Has(jackline.Delete):
+		return "Can be undone: jackline sessions undo, or the page."
 	}
 	return "Nothing is changed."
 }

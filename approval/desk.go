@@ -146,6 +146,9 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 		Created: now, Expires: now.Add(d.patience()),
 	}
 	d.describe(&a, i, why.Reason, card.View)
+	if card.Undo != "" {
+		a.Undo = card.Undo
+	}
 	if len(card.Questions) > 0 {
 		a.Kind, a.Ask = jackline.KindQuestion, card.Questions
 		a.Scopes, a.Covers, a.Pattern, a.Undo, a.Risk, a.Why = nil, "", "", "", "low", "The model asks a question."

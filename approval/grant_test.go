@@ -163,16 +163,16 @@ func TestCard(t *testing.T) {
 		pattern string
 		undo    string
 	}{
-		"write":     {write("src/a"), all, "changes to files directly in src, not in folders below", "file_write(src/*)", "New files can be deleted again."},
-		"top":       {write("a"), all, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "New files can be deleted again."},
-		"overwrite": {overwrite, all, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "What is replaced is gone, unless version control has it."},
-		"command":   {command("npm test"), all, "this exact command only", "shell(npm test)", "What a command does cannot be taken back."},
+		"write":     {write("src/a"), all, "changes to files directly in src, not in folders below", "file_write(src/*)", "Can be undone: jackline sessions undo, or the page."},
+		"top":       {write("a"), all, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "Can be undone: jackline sessions undo, or the page."},
+		"overwrite": {overwrite, all, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "Can be undone: jackline sessions undo, or the page."},
+		"command":   {command("npm test"), all, "this exact command only", "shell(npm test)", "What it changes in files of this folder can be undone; what else it does cannot."},
 		"host":      {fetch("h:443"), all, "reading from h:443", "web_fetch(host:h:443)", "Nothing is changed."},
-		"delete":    {remove("a"), all[:2], "this call with exactly these arguments", "", "What is deleted is gone, unless version control has it."},
+		"delete":    {remove("a"), all[:2], "this call with exactly these arguments", "", "Can be undone: jackline sessions undo, or the page."},
 		"unknown":   {intent("mcp__x__y", 0, ""), all[:2], "this call with exactly these arguments", "", "What it does is not known, so neither is whether it can be undone."},
 		"send":      {intent("email_send", jackline.Outward, "host", "h"), all[:2], "this call with exactly these arguments", "", "What is sent cannot be taken back."},
-		"ask-first": {askFirst, all[:1], "", "", "New files can be deleted again."},
-		"own call":  {own, []jackline.Scope{jackline.Once, jackline.Chat}, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "New files can be deleted again."},
+		"ask-first": {askFirst, all[:1], "", "", "Can be undone: jackline sessions undo, or the page."},
+		"own call":  {own, []jackline.Scope{jackline.Once, jackline.Chat}, "changes to files directly in the workspace folder itself, not in folders below", "file_write(*)", "Can be undone: jackline sessions undo, or the page."},
 	} {
 		a := b.ask(c.i)
 		if !slices.Equal(a.Scopes, c.scopes) || a.Covers != c.covers || a.Pattern != c.pattern || a.Undo != c.undo {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -242,15 +243,15 @@ func (p *patchPlan) diffs() (all []jackline.Diff) {
 		switch {
 		case e.gone && !e.was:
 		case e.gone:
-			all = append(all, diffOf(e.path, "delete", e.old, ""))
+			all = append(all, diff.Of(e.path, "delete", e.old, ""))
 		case !e.was:
-			all = append(all, diffOf(e.path, "create", "", e.text.Body))
+			all = append(all, diff.Of(e.path, "create", "", e.text.Body))
 		case e.from != "":
-			d := diffOf(e.from, "move", e.old, e.text.Body)
+			d := diff.Of(e.from, "move", e.old, e.text.Body)
 			d.To = e.path
 			all = append(all, d)
 		default:
-			all = append(all, diffOf(e.path, "edit", e.old, e.text.Body))
+			all = append(all, diff.Of(e.path, "edit", e.old, e.text.Body))
 		}
 	}
 	return all

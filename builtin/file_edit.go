@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -86,7 +87,7 @@ func editing(ctx context.Context, root *workspace.Root, path, old, with string, 
 		return w, nil, err
 	}
 	w.opts.Expect = &f.Stamp
-	w.diff = diffOf(f.Path, "edit", before, after)
+	w.diff = diff.Of(f.Path, "edit", before, after)
 	if n > 1 {
 		w.note = fmt.Sprintf(" %s replaced.", count(n, "place"))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -87,12 +88,12 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 	case jackline.KindOf(err) == jackline.NotFound:
 		w.opts.New = true
 		w.data = []byte(content)
-		w.diff = diffOf(path, "create", "", content)
+		w.diff = diff.Of(path, "create", "", content)
 		return w, root.Writable(path)
 	default:
 		if size, ok := large(root, path); ok && !add {
 			w.data = []byte(content)
-			w.diff = diffOf(path, "edit", "", content)
+			w.diff = diff.Of(path, "edit", "", content)
 			w.note = fmt.Sprintf(" It held %s.", bytesOf(size))
 			return w, root.Writable(path)
 		}
@@ -108,7 +109,7 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 			"%s is a binary file; nothing can be added to it.", path)
 	case !isText:
 		w.data = []byte(content)
-		w.diff = diffOf(old.Path, "edit", "", content)
+		w.diff = diff.Of(old.Path, "edit", "", content)
 		w.note = fmt.Sprintf(" It was a binary file of %s.", bytesOf(int64(len(old.Data))))
 		return w, nil
 	}
@@ -124,7 +125,7 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 	if w.data, err = t.Encode(); err != nil {
 		return w, err
 	}
-	w.diff = diffOf(old.Path, "edit", before, content)
+	w.diff = diff.Of(old.Path, "edit", before, content)
 	if before == content {
 		w.note = " It held exactly this already."
 	}

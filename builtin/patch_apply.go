@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/workspace"
 )
 
 // patchText applies hunks to a text, in order. A hunk that does not fit is a miss, and nothing counts.
 func patchText(body string, hunks []hunkPatch) (string, *miss) {
-	lines := terminated(body)
+	lines := diff.Lines(body)
 	cursor, shift := 0, 0
 	for i, h := range hunks {
 		at, m := h.find(lines, cursor, shift)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/diff"
 )
 
 func TestApplyPatch(t *testing.T) {
@@ -129,7 +130,7 @@ func TestDiffsApply(t *testing.T) {
 	}
 	for range 3000 {
 		a, b := text(), text()
-		d := diffOf("f", "edit", a, b)
+		d := diff.Of("f", "edit", a, b)
 		if d.Patch == "" {
 			if a != b {
 				t.Fatalf("no difference between %q and %q", a, b)
@@ -153,8 +154,8 @@ func TestDiffOfLargeTextsEnds(t *testing.T) {
 		fmt.Fprintf(&a, "a%d\n", i)
 		fmt.Fprintf(&b, "b%d\n", i)
 	}
-	d := diffOf("f", "edit", a.String(), b.String())
-	if d.Added != 50_000 || d.Gone != 50_000 || len(d.Patch) > maxPatch+100 {
+	d := diff.Of("f", "edit", a.String(), b.String())
+	if d.Added != 50_000 || d.Gone != 50_000 || len(d.Patch) > diff.MaxPatch+100 {
 		t.Errorf("+%d -%d, %d bytes", d.Added, d.Gone, len(d.Patch))
 	}
 }

@@ -344,6 +344,7 @@ func TestOwners(t *testing.T) {
 		"PATCH /api/sessions/{id}":              map[string]any{"title": "x"},
 		"POST /api/sessions/{id}/turns":         map[string]any{"prompt": "x"},
 		"POST /api/sessions/{id}/fork":          map[string]any{},
+		"POST /api/sessions/{id}/undo":          map[string]any{"turn": v.ID},
 		"PATCH /api/sessions/{id}/queue/{turn}": map[string]any{"prompt": "x"},
 		"POST /api/tools/approvals/{id}":        map[string]any{"approved": true},
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
+	"github.com/jackline-ai/jackline/undo"
 )
 
 // Settings are the owners' standing settings. Whoever reads the configuration has one.
@@ -60,6 +61,8 @@ type Config struct {
 
 	// Gate is the one way to run a tool in a session's workspace.
 	Gate func(jackline.Session) (*tool.Gate, error)
+	// Undo is what keeps the files of a session's workspace.
+	Undo func(jackline.Session) (*undo.Keeper, error)
 	// Model says how the model of new sessions is doing. It is quick: it asks no engine.
 	Model func(context.Context) ModelStatus
 	// Models, Pulls and Probes are the engines.

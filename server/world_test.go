@@ -90,6 +90,7 @@ func (w *world) serve(hosts ...string) {
 		Model: func(context.Context) server.ModelStatus {
 			return server.ModelStatus{Name: "puppet", Window: 8192, Mode: "text", Ready: true}
 		},
+		Undo: w.keeper,
 		Vet: func(_ context.Context, f string) (string, error) {
 			if strings.HasPrefix(f, "/bad") {
 				return "", jackline.E("vet", jackline.Forbidden, nil, "Not there.")

@@ -22,6 +22,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/store/chain"
 )
 
@@ -31,6 +32,7 @@ const (
 	fileKey   = "key"
 	folderOut = "spill"
 	folderIn  = "attachments"
+	folderOld = "undo"
 )
 
 // readers is how many reads may run at once.
@@ -41,9 +43,11 @@ type DB struct {
 	dir    string
 	master []byte
 	boxes  boxes
+	hider  *redact.Redactor
 	keys   chain.Keys // of the audit
 	spill  vault      // long results
 	files  vault      // attachments
+	undo   vault      // what files held
 
 	read       *sql.DB
 	statements statements // of read
@@ -60,7 +64,7 @@ type DB struct {
 }
 
 // boxes are the seals, one for each table with a sealed column.
-type boxes struct{ calls, items, approvals, grants, settings, attachments box }
+type boxes struct{ calls, items, approvals, grants, settings, attachments, snapshots, turns, state box }
 
 func newBoxes(master []byte) boxes {
 	return boxes{
@@ -71,6 +75,9 @@ func newBoxes(master []byte) boxes {
 		settings:  newBox(master, "settings"),
 
 		attachments: newBox(master, "attachments"),
+		snapshots:   newBox(master, "snapshots"),
+		turns:       newBox(master, "turns"),
+		state:       newBox(master, "state"),
 	}
 }
 
@@ -92,11 +99,10 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, folderFault(op, dir, err)
 	}
-	if d.spill.root, err = os.OpenRoot(filepath.Join(dir, folderOut)); err != nil {
-		return nil, folderFault(op, dir, err)
-	}
-	if d.files.root, err = os.OpenRoot(filepath.Join(dir, folderIn)); err != nil {
-		return nil, folderFault(op, dir, err)
+	for folder, v := range map[string]*vault{folderOut: &d.spill, folderIn: &d.files, folderOld: &d.undo} {
+		if v.root, err = os.OpenRoot(filepath.Join(dir, folder)); err != nil {
+			return nil, folderFault(op, dir, err)
+		}
 	}
 	path := filepath.Join(dir, fileDB)
 	if d.read, err = openPool(path, false); err != nil {
@@ -121,7 +127,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, folderFault(op, dir, err)
 	}
 	d.boxes, d.keys = newBoxes(d.master), auditKeys(d.master)
-	d.spill.box, d.files.box = newBox(d.master, "spill"), newBox(d.master, "attached")
+	d.spill.box, d.files.box, d.undo.box = newBox(d.master, "spill"), newBox(d.master, "attached"), newBox(d.master, "undo")
 	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, openFault(op, dir, err)
 	}
@@ -206,7 +212,7 @@ func (d *DB) release() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	for _, v := range []*vault{&d.spill, &d.files} {
+	for _, v := range []*vault{&d.spill, &d.files, &d.undo} {
 		if v.root != nil {
 			errs = append(errs, v.root.Close())
 		}
@@ -264,7 +270,7 @@ func openFolder(dir string) (exists bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, folder := range []string{folderOut, folderIn} {
+	for _, folder := range []string{folderOut, folderIn, folderOld} {
 		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}

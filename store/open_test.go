@@ -61,7 +61,7 @@ func TestReopen(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	for _, e := range left {
 		switch e.Name() {
-		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn, chain.FileHead:
+		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn, folderOld, chain.FileHead:
 		default:
 			t.Errorf("unexpected file %s", e.Name())
 		}

@@ -70,6 +70,7 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 	if s.Updated.IsZero() {
 		s.Updated = s.Created
 	}
+	s.Title = d.hider.Text(s.Title)
 	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
 	lines := d.audit(owner, jackline.AuditEntry{Kind: jackline.AuditSession, Session: s.ID, What: s.Mode.String(), Labels: s.Labels})
 	err := d.update(ctx, op, func(w *writer) error {

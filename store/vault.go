@@ -104,7 +104,7 @@ func (v *vault) all(session jackline.SessionID, name string) ([]byte, error) {
 // cut short. A folder is made only for a session that exists, so one without a session is nobody's.
 func (d *DB) sweepFiles(ctx context.Context, op string) error {
 	var alive map[string]bool
-	for _, v := range []*vault{&d.spill, &d.files} {
+	for _, v := range []*vault{&d.spill, &d.files, &d.undo} {
 		folders, err := fs.ReadDir(v.root.FS(), ".")
 		if err != nil {
 			return spillFault(op, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // A Judge says what may be done unasked. It is pure: the same intent gets the same decision until the settings
@@ -49,10 +50,9 @@ type Log interface {
 
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
-//	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules, taint) → grants →
-//	approval (seal, facts) → intent on disk → recheck of the facts → run in the sandbox → cap, label → outcome
-//
-// The place of the stage that is still to come: redaction beside cap.
+//	look-up → cut-off calls → schema → touches, sandbox → placeholders → judge (hard refusals, toggles, modes, rules, taint) →
+//	grants → approval (seal, facts) → what undo needs → intent and audit on disk → recheck of the facts → run in the sandbox →
+//	hide, cap, label → outcome
 type Gate struct {
 	Tools *Set
 	Judge Judge
@@ -64,9 +64,15 @@ type Gate struct {
 	// call runs. Nil looks at nothing; a tool may have facts of its own besides.
 	Observe func(context.Context, jackline.Intent) ([]jackline.Fact, error)
 
+	// Keeper keeps what calls are about to change. Nil keeps nothing.
+	Keeper Keeper
+
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
+
+	// Hider hides secrets in what models read and in what is shown while a call runs; nil knows no values, and hides what looks like one.
+	Hider *redact.Redactor
 }
 
 // Request is one call with what the gate must know of its turn.
@@ -162,7 +168,7 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 // asks nothing.
 func (g *Gate) Foresee(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Decision, error) {
 	p := &passage{r: Request{Who: who, Call: c}, c: c}
-	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge} {
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.veiled, g.judge} {
 		over, err := stage(ctx, p)
 		if err != nil {
 			return jackline.Decision{}, err
@@ -287,6 +293,7 @@ type passage struct {
 	decision jackline.Decision
 	row      jackline.Approval // the question about this call, if asked
 	asked    bool
+	kept     []jackline.Snapshot
 	edited   bool                // a person changed the arguments with the answer
 	used     *jackline.Approval  // the answer that lets it run
 	wait     jackline.ApprovalID // the question that it waits for
@@ -309,7 +316,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 	}
 	p := &passage{r: r, c: r.Call}
 	p.c.Rulings = nil // it is judged anew, by what holds now
-	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge, g.recall, g.permit} {
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.veiled, g.judge, g.recall, g.permit} {
 		over, err := stage(ctx, p)
 		if err != nil {
 			return Done{Call: r.Call}, err
@@ -318,6 +325,9 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 			return Done{Call: r.Call}, ctx.Err() // it failed because it was stopped, and did not begin
 		}
 		if over != nil {
+			if over.outcome == jackline.Unknown { // a crash cut it short: it may have changed something
+				g.after(ctx, r.Who, p.c, over)
+			}
 			over.line = p.stopped(*over)
 			d, err := g.end(ctx, r, p.c, *over)
 			d.Hard, d.Asked = over.hard, over.by == jackline.ByNobody
@@ -372,13 +382,11 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	p.c.Title = p.b.title
-	session, turn, id := p.c.Session, p.c.Turn, p.c.ID
+	session, id := p.c.Session, p.c.ID
 	p.in = In{
 		Actor: p.r.Who, Call: id, Tools: g.Tools, Off: g.off(p.r.Who), Limit: p.r.Limit, Zone: p.r.Zone,
-		State: func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
-		Progress: func(text string) {
-			g.Log.Live(o, jackline.NewEvent(session, turn, jackline.ToolProgress{Call: id, Text: text}))
-		},
+		State:    func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
+		Progress: g.progress(o, p.c),
 	}
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
@@ -573,6 +581,9 @@ func (g *Gate) card(ctx context.Context, p *passage) (card Card, err error) {
 		}
 		return err
 	})
+	if err == nil && g.Keeper != nil && !p.t.facts.Asks {
+		card.Undo, err = g.Keeper.Cover(ctx, p.i)
+	}
 	return card, err
 }
 
@@ -604,11 +615,25 @@ func (g *Gate) follows(p *passage) bool {
 func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	c := p.c
 	line := p.line(jackline.AuditRan) // decision and outcome of a read are one line
+	if c.Acts {
+		rows, err := g.before(ctx, p.i)
+		if ctx.Err() != nil {
+			return Done{Call: p.r.Call}, ctx.Err()
+		}
+		if err != nil {
+			over := ending{outcome: jackline.Errored, text: g.failed(ctx, p, err), used: p.used}
+			over.line = p.stopped(over)
+			return g.end(ctx, p.r, c, over)
+		}
+		p.kept = rows
+	}
 	c.State, c.Started = jackline.CallStarted, time.Now().UTC()
 	if c.Acts {
 		// From here on the call may have acted: this is on disk before anything happens.
 		line.Kind = jackline.AuditStarted
-		rec := jackline.Record{Session: c.Session, Calls: []jackline.Call{c}, Audit: []jackline.AuditEntry{line}, Sync: true}
+		rec := jackline.Record{
+			Session: c.Session, Calls: []jackline.Call{c}, Audit: []jackline.AuditEntry{line}, Snapshots: p.kept, Sync: true,
+		}
 		if p.used != nil {
 			spent := *p.used
 			spent.State = jackline.Used
@@ -624,6 +649,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 			over.used = nil // it was spent with the intent
 		}
 		over.line = line
+		g.after(ctx, p.r.Who, c, over)
 		return g.end(ctx, p.r, c, *over)
 	}
 	var out Out
@@ -652,6 +678,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	if !c.Acts {
 		e.used = p.used
 	}
+	g.after(ctx, p.r.Who, c, &e)
 	if p.edited {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}

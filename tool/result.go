@@ -34,12 +34,14 @@ type ending struct {
 	used    *jackline.Approval // to be marked used together with the outcome
 	out     Out
 	line    jackline.AuditEntry // of the audit, as far as it was known before
+	kept    []jackline.Snapshot // how the files were found and left
 }
 
 // end writes the one outcome of a call. It is written even when ctx has ended.
 func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (Done, error) {
 	ctx = context.WithoutCancel(ctx)
 	o := r.Who.Owner
+	e = g.hidden(e)
 	if c.Title == "" {
 		_, c.Title, _, _ = g.Describe(c.Name, c.Args)
 	}
@@ -96,7 +98,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 		return Done{Call: r.Call}, err
 	}
 	rec := jackline.Record{
-		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: state, Sync: c.Acts && e.outcome == jackline.OK,
+		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: state, Snapshots: e.kept, Sync: c.Acts && e.outcome == jackline.OK,
 		Audit: closed(e.line, c),
 	}
 	if e.used != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/tool/crowd"
 	"github.com/jackline-ai/jackline/turn"
+	"github.com/jackline-ai/jackline/undo"
 	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -168,7 +169,7 @@ func (b *bench) open(t testing.TB) {
 			return turn.Models{Main: b.model, Raw: b.raw}, nil
 		},
 		Gate: func(jackline.Session) (*tool.Gate, error) {
-			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Halted: func() bool { return b.o.Killed }}, nil
+			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Keeper: undo.New(root, db, db, shell.ReadOnly), Halted: func() bool { return b.o.Killed }}, nil
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
 		Files:    db,

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -517,6 +518,7 @@ func changes(calls []jackline.Call) []jackline.Change {
 			}
 			sum[k].Added += ch.Added
 			sum[k].Gone += ch.Gone
+			sum[k].Lost = cmp.Or(sum[k].Lost, ch.Lost)
 			if sum[k].Change == "edit" || ch.Change == "delete" {
 				sum[k].Change = ch.Change
 			}

@@ -103,6 +103,10 @@ func (d *dir) create(name string, perm fs.FileMode) (*os.File, error) {
 
 func (d *dir) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
 
+func (d *dir) link(name, target string) error { return d.root.Symlink(target, name) }
+
+func (d *dir) chmod(perm fs.FileMode) error { return d.root.Chmod(".", perm) }
+
 func (d *dir) unlink(name string) error { return d.root.Remove(name) }
 
 func (d *dir) rmdir(name string) error { return d.root.Remove(name) }

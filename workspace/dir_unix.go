@@ -124,6 +124,14 @@ func (d *dir) mkdir(name string) error {
 	return retry(func() error { return unix.Mkdirat(d.fd(), name, perm) })
 }
 
+// link makes a link that leads to target; whatever has the name already is an error.
+func (d *dir) link(name, target string) error {
+	return retry(func() error { return unix.Symlinkat(target, d.fd(), name) })
+}
+
+// chmod sets the permission bits of the folder itself.
+func (d *dir) chmod(perm fs.FileMode) error { return d.f.Chmod(perm) }
+
 func (d *dir) unlink(name string) error {
 	return retry(func() error { return unix.Unlinkat(d.fd(), name, 0) })
 }

@@ -155,6 +155,7 @@ type visit struct {
 	strict bool // something protected is an error, not left out
 	left   int  // entries that were not looked at
 	seen   int
+	last   entry // the one that fn is called for
 }
 
 // folder calls fn for what is in d, whose path is rel.
@@ -199,6 +200,7 @@ func (v *visit) entry(d *dir, rel, name string, depth int) error {
 			return v.hidden()
 		}
 	}
+	v.last = e
 	i := Item{Path: rel, Kind: kindIn(e.mode), Size: e.size, MTime: e.mtime}
 	if i.Kind != KindFolder || v.flat {
 		return v.fn(i, d)
@@ -206,6 +208,9 @@ func (v *visit) entry(d *dir, rel, name string, depth int) error {
 	i.Size = 0
 	if !v.after {
 		if err := v.fn(i, d); err != nil {
+			if errors.Is(err, fs.SkipDir) {
+				return nil
+			}
 			return err
 		}
 	}

@@ -79,8 +79,19 @@ func TestScripts(t *testing.T) {
 			"answer":  cmdAnswer,
 			"await":   cmdAwait,
 			"settled": cmdSettled,
+			"turn":    cmdTurn,
 		},
 	})
+}
+
+// cmdTurn puts the turn of a run's JSON into a variable.
+func cmdTurn(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: turn FILE VARIABLE")
+	}
+	var out struct{ Turn string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &out))
+	ts.Setenv(args[1], out.Turn)
 }
 
 func cmdEngine(ts *testscript.TestScript, _ bool, args []string) {

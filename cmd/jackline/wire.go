@@ -31,6 +31,7 @@ import (
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
 	"github.com/jackline-ai/jackline/ui"
+	"github.com/jackline-ai/jackline/undo"
 	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -65,6 +66,7 @@ type app struct {
 type place struct {
 	root *workspace.Root
 	set  *tool.Set
+	undo *undo.Keeper
 }
 
 // inProcess is the Host name under which a command reaches the server inside its own process.
@@ -132,7 +134,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	a.server, err = server.New(server.Config{
-		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Model: a.status, Vet: a.vet,
+		Store: a.db, Turns: a.turns, Desk: a.desk, Settings: a.set, Gate: a.gate, Undo: a.keeper, Model: a.status, Vet: a.vet,
 		Extract: readFile, Folders: a.folders,
 		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
@@ -206,8 +208,17 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log,
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Keeper: p.undo, Halted: a.turns.Halted, Errors: a.log,
 		Observe: a.observe(p.root)}, nil
+}
+
+// keeper is what keeps the files of a session's workspace.
+func (a *app) keeper(s jackline.Session) (*undo.Keeper, error) {
+	p, err := a.place(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return p.undo, nil
 }
 
 // place opens a workspace once.
@@ -239,7 +250,7 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set}
+	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, shell.ReadOnly)}
 	a.roots[dir] = p
 	return p, nil
 }

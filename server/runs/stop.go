@@ -198,3 +198,30 @@ func (t *Turns) Do(ctx context.Context, f func(context.Context) error) error {
 	defer unlink()
 	return f(own)
 }
+
+// Alone runs f, something that a person does to a session's files, while no turn of it runs and none can begin. Where one runs or
+// waits, here or in another process, that is a Conflict.
+func (t *Turns) Alone(ctx context.Context, o jackline.Owner, s jackline.SessionID, f func(context.Context) error) error {
+	const op = "runs.Alone"
+	l, err := t.enterOwn(ctx, o, s)
+	if err != nil {
+		return err
+	}
+	defer t.leave(l)
+	active, _, err := t.standing(ctx, l)
+	if err != nil {
+		return err
+	}
+	if active != nil { // a run whose turn has ended does nothing any more
+		return jackline.E(op, jackline.Conflict, nil, "A turn of this chat is still under way: wait until it is done, or stop it, then try again.")
+	}
+	ok, err := t.take(ctx, l)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return jackline.E(op, jackline.Conflict, nil, "Another Jackline works on this chat: wait until it is done, or stop it there.")
+	}
+	defer t.giveBack(l)
+	return t.Do(ctx, f)
+}

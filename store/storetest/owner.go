@@ -75,6 +75,27 @@ func absent() map[string]try {
 		"History": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return second(db.History(ctx, bob, s))
 		},
+		"Base": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Base(ctx, bob, s, "", 0, -1))
+		},
+		"Content": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Content(ctx, bob, s, "sum"))
+		},
+		"DropBase": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.DropBase(ctx, bob, s, "")
+		},
+		"Hold": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.Hold(ctx, bob, s, []jackline.Content{{Sum: "other", Data: []byte("bob was here")}})
+		},
+		"KeepBase": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return db.KeepBase(ctx, bob, s, "", []byte("bob was here"))
+		},
+		"Snapshots": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.Snapshots(ctx, bob, s, string(rec.Turn.ID)))
+		},
+		"UnitSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			return second(db.UnitSession(ctx, bob, string(rec.Turn.ID)))
+		},
 		"ReadSpill": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			page, total, err := db.ReadSpill(ctx, bob, rec.Calls[0].ID, 0, 100)
 			if page != "" || total != 0 {
@@ -217,7 +238,7 @@ func nothing[T any](list []T, err error) error {
 // ownerless are the methods that serve the program, not a person.
 func ownerless() []string {
 	return []string{
-		"Close", "Dir", "ExpiringApprovals", "Flag", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag", "VerifyAudit",
+		"Close", "Dir", "ExpiringApprovals", "Flag", "Hide", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag", "VerifyAudit",
 	}
 }
 
@@ -235,6 +256,8 @@ func everyMethod(t *testing.T, db *store.DB) {
 	rec.Turn.Status = jackline.Done // so that nothing but the owner forbids to delete the session
 	appendTo(t, db, alice, jackline.Record{Session: s, Turn: rec.Turn})
 	must(t, db.WriteSpill(ctx, alice, s, rec.Calls[0].ID, "alice's"))
+	must(t, db.Hold(ctx, alice, s, []jackline.Content{{Sum: "sum", Data: []byte("alice's")}}))
+	must(t, db.KeepBase(ctx, alice, s, "", []byte("alice's")))
 	must(t, db.PutSetting(ctx, alice, "agent", json.RawMessage(`{}`)))
 	before := snapshot(t, db, alice, s)
 
@@ -253,6 +276,12 @@ func everyMethod(t *testing.T, db *store.DB) {
 	same(t, "alice's rows", snapshot(t, db, alice, s), before)
 	if page, _, err := db.ReadSpill(ctx, alice, rec.Calls[0].ID, 0, 100); page != "alice's" || err != nil {
 		t.Fatalf("alice's spill: %q, %v", page, err)
+	}
+	if text, err := db.Content(ctx, alice, s, "sum"); string(text) != "alice's" || err != nil {
+		t.Fatalf("what alice's file held: %q, %v", text, err)
+	}
+	if text, err := db.Base(ctx, alice, s, "", 0, -1); string(text) != "alice's" || err != nil {
+		t.Fatalf("alice's base: %q, %v", text, err)
 	}
 	if text, err := db.AttachmentText(ctx, alice, a.ID); text != "alice's" || err != nil {
 		t.Fatalf("alice's attachment: %q, %v", text, err)

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(*testing.T) *store.DB) {
 		{"Leases", leases},
 		{"Spill", spill},
 		{"Audit", audit},
+		{"Undo", undo},
 		{"Owners/EveryMethod", everyMethod},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

@@ -75,6 +75,7 @@ export interface TurnView {
   usage: Usage | null
   denied: DeniedAs[]
   changes: Change[]
+  undone: { id: string; files: number; left: number }[] // what a person took back of them
   outMS: number // time and tokens of the model's answers, for the speed
   outTokens: number
 }
@@ -209,7 +210,7 @@ const list = <T>(v: T[] | null | undefined): T[] => v ?? []
 function newTurn(id: string, parent: string): TurnView {
   return {
     id, parent, prompt: '', attachments: [], status: 'running', mode: '', model: '', started: 0, ended: 0, items: [], preview: '', written: '', reason: '',
-    error: null, usage: null, denied: [], changes: [], outMS: 0, outTokens: 0,
+    error: null, usage: null, denied: [], changes: [], undone: [], outMS: 0, outTokens: 0,
   }
 }
 
@@ -338,6 +339,16 @@ function apply(state: Chat, event: Event): Chat {
     case 'turn.end':
       state = withTurn(state, event, (turn) => ended(turn, d, at))
       return { ...state, open: state.open.filter((o) => o.turn !== event.turn) }
+
+    case 'undo': {
+      // An undo of an undo belongs to the turn that it leads back to.
+      const of = event.turn || state.turns.find((turn) => turn.undone.some((u) => u.id === d.turn))?.id
+      if (!of) return state
+      return withTurn(state, { ...event, turn: of }, (turn) => ({
+        ...turn,
+        undone: [...turn.undone, { id: d.id ?? '', files: list(d.files).length, left: d.left ?? 0 }],
+      }))
+    }
 
     case 'prep':
       if (event.parent) return state

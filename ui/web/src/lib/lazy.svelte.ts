@@ -36,6 +36,8 @@ export const markdown = new Lazy(() => import('./markdown'))
 /** The cards that a person answers. */
 export const cards = new Lazy(() => import('./cards'))
 export const sidePane = new Lazy(() => import('../components/SidePane.svelte'))
+/** What a turn changed, and the way back. */
+export const undo = new Lazy(() => import('../components/Undo.svelte'))
 export const tour = new Lazy(() => import('../components/Tour.svelte'))
 export const firstRun = new Lazy(() => import('../components/FirstRun.svelte'))
 export const addEngine = new Lazy(() => import('../components/AddEngine.svelte'))

@@ -542,6 +542,26 @@ export const t = {
     steer: 'You, meanwhile',
   },
 
+  undo: {
+    label: 'Changes that can be taken back',
+    loading: 'Looking at the files…',
+    none: 'Nothing is left of these changes.',
+    restore: 'Restore',
+    all: (count: number) => `Restore ${n(count, 'file', 'files')}`,
+    file: (path: string) => `Restore ${path}`,
+    force: 'Restore anyway',
+    fileForce: (path: string) => `Restore ${path} anyway`,
+    title: (count: number) => `Restore ${n(count, 'file', 'files')}?`,
+    text: 'This puts back what was there before. It can itself be undone.',
+    forceTitle: 'Go over later changes?',
+    forceText: 'What came later is replaced by what was there before. What is small enough is kept, so that this can be undone.',
+    more: (count: number) => `and ${number.format(count)} more`,
+    does: { restore: 'is put back as it was', delete: 'is removed: it was not there before', nothing: 'stays as it is' } as Record<string, string>,
+    state: { done: 'Taken back', already: 'As it was before', conflict: 'Left alone', cannot: 'Cannot be taken back' } as Record<string, string>,
+    done: (count: number) => `${n(count, 'file was', 'files were')} put back.`,
+    left: (count: number) => `${n(count, 'file was', 'files were')} left as it stands.`,
+  },
+
   turn: {
     status: {
       stopped: 'Stopped',
@@ -556,6 +576,9 @@ export const t = {
     speed: (v: string) => `${v} tokens/s`,
     denied: 'Did not run',
     changes: 'Changed',
+    review: 'Review and restore',
+    undone: (files: number, left: number) => `${n(files, 'file was', 'files were')} put back` + (left ? `; ${number.format(left)} left as they were` : ''),
+    lost: (why: string) => `cannot be undone: ${why}`,
     copy: 'Copy answer',
   },
 

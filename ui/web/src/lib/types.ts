@@ -197,6 +197,19 @@ export interface Change {
   change: string
   added: number
   gone: number
+  lost?: string // why it cannot be undone
+}
+
+/** What an undo of one file would do, or did. */
+export interface Undoing {
+  path: string
+  does: string // restore, delete, nothing
+  state: 'ready' | 'done' | 'already' | 'conflict' | 'cannot'
+  why?: string
+  change: string
+  added: number
+  gone: number
+  patch?: string
 }
 
 export interface DeniedAs {

@@ -2,7 +2,7 @@
 // to. JACKLINE_BIN names the program; without it these tests fail.
 
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { gate } from '../engine.mjs'
@@ -228,6 +228,55 @@ describe('while words are sent', () => {
       assert.equal(await box.inputValue(), 'typed meanwhile')
       await page.unroute('**/turns')
     }
+  })
+})
+
+describe('files', () => {
+  it('shows what a turn changed, restores it, and leaves later edits alone', async () => {
+    const page = await enter({ files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
+    product.engine.say(
+      { text: 'First.', call: ['file_write', { path: 'a.txt', content: 'changed\n' }] },
+      { text: 'Then.', call: ['file_write', { path: 'b.txt', content: 'changed\n' }] },
+      { text: 'All changed.' },
+    )
+    await prompt(page, 'Change both files')
+    await card(page).getByText('Can be undone').waitFor()
+    await armed(page)
+    await allow(page).click()
+    await card(page).getByText('b.txt').first().waitFor()
+    await armed(page)
+    await allow(page).click()
+    await chat(page).getByText('All changed.').waitFor()
+    await writeFile(path.join(product.site, 'b.txt'), 'mine\n')
+
+    await button(page, 'Review and restore').click()
+    const undo = page.getByRole('region', { name: 'Changes that can be taken back' })
+    await undo.getByText('Left alone: it was changed since').waitFor()
+    // What will be done is said first; a person who backs out changes nothing.
+    await button(page, 'Restore a.txt').click()
+    await page.getByRole('dialog').getByText('a.txt: is put back as it was').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await onDisk('a.txt'), 'changed\n')
+    await button(page, 'Restore a.txt').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+    await undo.getByText('As it was before').waitFor()
+    assert.equal(await onDisk('a.txt'), 'one\n')
+    assert.equal(await onDisk('b.txt'), 'mine\n')
+
+    // To go over what came later is a choice of its own.
+    await button(page, 'Restore b.txt anyway').click()
+    await page.getByRole('dialog').getByText('Go over later changes?').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore anyway' }).click()
+    await until('b.txt is restored', async () => (await onDisk('b.txt')) === 'two\n')
+
+    // The undo can be undone, after a reload too.
+    await page.reload()
+    await chat(page).getByText('1 file was put back').nth(1).waitFor()
+    await button(page, 'Review and restore').nth(2).click()
+    await button(page, 'Restore b.txt').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+    await until('b.txt is back', async () => (await onDisk('b.txt')) === 'mine\n')
+    await chat(page).getByText('1 file was put back').nth(2).waitFor()
   })
 })
 

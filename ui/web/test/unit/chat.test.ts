@@ -251,3 +251,19 @@ describe('an engine that cuts prompts', () => {
     expect(reduceAll(cut, [logged(end + 2, 'turn.start', { prompt: 'x' }, { turn: 't_2' })]).cut).toBe(false)
   })
 })
+
+describe('an undo', () => {
+  it('stands with the turn that it leads back to, as does the undo of an undo', () => {
+    const done = reduceAll(start, [logged(4, 'turn.end', { status: 'done', answer: 'x', usage: null, changes: [{ path: 'a', change: 'edit', added: 1, gone: 1, lost: 'too large' }] })])
+    const id = turn(done).id
+    const undo = (n: number, of: string, data: unknown): Event => ({ ...logged(n, 'undo', data), turn: of })
+    const chat = reduceAll(done, [
+      undo(5, id, { id: 'u_1', turn: id, by: 'page', files: [{ path: 'a', change: 'edit', added: 1, gone: 1 }], left: 2 }),
+      undo(6, '', { id: 'u_2', turn: 'u_1', by: 'cli', files: null }),
+      undo(7, '', { id: 'u_3', turn: 'u_unknown', by: 'cli', files: [] }),
+    ])
+    expect(turn(chat).undone).toEqual([{ id: 'u_1', files: 1, left: 2 }, { id: 'u_2', files: 0, left: 0 }])
+    expect(turn(chat).changes[0]!.lost).toBe('too large')
+    expect(chat.last).toBe(7)
+  })
+})

@@ -1,4 +1,5 @@
-package builtin
+// Package diff says how two texts differ: how many lines came and went, and a unified patch to show.
+package diff
 
 import (
 	"fmt"
@@ -6,20 +7,21 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/workspace"
 )
 
 // Limits of a diff: beyond them it is coarser or cut, never slow.
 const (
-	maxEdits  = 1000    // lines that differ, before everything between the first and last difference counts as replaced
-	maxPatch  = 2 << 20 // bytes of a patch that a card shows: more than a call can write anew
-	hunkLines = 3       // unchanged lines around a change
+	maxEdits  = 1000 // lines that differ, before everything between the first and last difference counts as replaced
+	hunkLines = 3    // unchanged lines around a change
+
+	// MaxPatch bounds the bytes of a patch, but for its last hunk: more than a call can write anew.
+	MaxPatch = 2 << 20
 )
 
-// diffOf is what a change of a file comes to, with a patch to show.
-func diffOf(path, change, before, after string) jackline.Diff {
+// Of is what a change of a file comes to, with a patch to show.
+func Of(path, change, before, after string) jackline.Diff {
 	d := jackline.Diff{Path: path, Change: change}
-	a, b := terminated(before), terminated(after)
+	a, b := Lines(before), Lines(after)
 	edits := diffLines(a, b)
 	for _, e := range edits {
 		switch e.op {
@@ -33,21 +35,8 @@ func diffOf(path, change, before, after string) jackline.Diff {
 	return d
 }
 
-// change is a diff without its patch.
-func changeOf(d jackline.Diff) jackline.Change {
-	p := d.Path
-	if d.To != "" {
-		p = d.To
-	}
-	return jackline.Change{Path: p, Change: d.Change, Added: d.Added, Gone: d.Gone}
-}
-
-func diffView(files ...jackline.Diff) jackline.View {
-	return jackline.View{Shape: jackline.ViewDiff, Files: files}
-}
-
-// terminated splits s into lines that keep their ends, so that a missing last one is a difference.
-func terminated(s string) []string {
+// Lines splits s into lines that keep their ends, so that a missing last one is a difference.
+func Lines(s string) []string {
 	return slices.Collect(strings.Lines(s))
 }
 
@@ -167,8 +156,8 @@ func unified(edits []edit) string {
 		}
 		to := min(len(edits), last+hunkLines+1)
 		hunk(&b, edits[from:to])
-		if b.Len() > maxPatch {
-			return strings.ToValidUTF8(b.String()[:maxPatch], "") + "\n[the rest is not shown]\n"
+		if b.Len() > MaxPatch {
+			return strings.ToValidUTF8(b.String()[:MaxPatch], "") + "\n[the rest is not shown]\n"
 		}
 		i = to
 	}
@@ -190,7 +179,7 @@ func hunk(b *strings.Builder, edits []edit) {
 	for _, e := range edits {
 		text, whole := strings.CutSuffix(e.text, "\n")
 		b.WriteByte(e.op)
-		b.WriteString(workspace.Valid(text))
+		b.WriteString(strings.ToValidUTF8(text, "\ufffd"))
 		b.WriteByte('\n')
 		if !whole {
 			b.WriteString("\\ No newline at end of file\n")
