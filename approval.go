@@ -130,7 +130,7 @@ type Grant struct {
 	Value    string     `json:"value"` // a folder, a command, a host, or canonical arguments
 	Mode     Mode       `json:"mode"`  // the session's when it was given; a stricter one ignores it
 	Approval ApprovalID `json:"approval"`
-	Terms    string     `json:"-"`     // a keyed digest of under what it was given: the sandbox, and what the command touches
+	Terms    string     `json:"-"` // a keyed digest of under what it was given: the sandbox, and what the command touches
 	Created  time.Time  `json:"created"`
 	Revoked  time.Time  `json:"revoked,omitzero"`
 }

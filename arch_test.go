@@ -83,6 +83,7 @@ var ours = law{
 
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":          2,
+		"builtin/sum":      1, // arithmetic
 		"web":              2,
 		"cell":             2, // over sandbox, workspace, job and egress
 		"mcp":              2,
@@ -183,12 +184,12 @@ var ours = law{
 		"cell":                  "the proxy of a command, waited for when the command has ended",
 		"builtin":               "searches that run side by side and are waited for",
 		"egress":                "the two ways of a tunnel, waited for",
-		"sandbox":               "the thread that is locked while it is confined",
+		"sandbox":               "the thread that is locked while it is confined, and who answers for its files; waited for in Close",
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
 		"bench":                 "the scripted model, waited for",
 		"ui/web/test/ollama":    "the listener, waited for",
-		"cmd/jackline":          "signals, and what is made beside the store; both waited for",
+		"cmd/jackline":          "the program itself, away from the main thread, signals, and what is made beside the store; all waited for",
 		"cmd/jackline/client":   "requests to the server inside the process, waited for in Close",
 		"cmd/jackline/engines":  "looks at engines, models that are fetched, and probes; waited for in Close",
 		"cmd/jackline/terminal": "the events of a turn, waited for, and a person's lines, which end with the program",
@@ -214,6 +215,8 @@ var ours = law{
 		{pkg: "shell", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "glob", why: "an option of rg"},
 		{pkg: "shell/posix", name: "grep", why: "a program of Unix"},
+		{pkg: "shell/posix", name: "python", why: "a program"},
+		{pkg: "shell/source", name: "python", why: "a program"},
 		{pkg: "shell/posix", name: "shell", why: "an option of su"},
 		{pkg: "shell/posix", name: "time", why: "a keyword of shells"},
 		{pkg: "shell/proof", name: "glob", why: "an option of rg"},

@@ -211,6 +211,7 @@ type Rule struct {
 	// EvenTainted lets an allow rule count in a chat that has read text by others. Only an exact command that runs in the
 	// sandbox without network, or writes in one named folder, can be allowed so.
 	EvenTainted bool `json:"even_tainted,omitempty" yaml:"even_tainted,omitempty"`
+
 	// Workspace is the folder, as an absolute path, in whose chats the rule holds; "" is everywhere.
 	Workspace string `json:"workspace,omitempty" yaml:"workspace,omitempty"`
 }

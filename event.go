@@ -240,7 +240,7 @@ type (
 
 		Ungated bool `json:"ungated,omitempty"`
 
-		Why    string `json:"why"`
+		Why string `json:"why"`
 	}
 
 	// ModeChanged says that the session's mode is another.

@@ -28,6 +28,7 @@ type Deps struct {
 
 	// Cell is where commands run; nil holds nothing.
 	Cell Cell
+
 	// Named reads from the text of a command, which starts in an absolute folder, what it would use. Without it a yes to a command is
 	// bound to no script.
 	Named func(command, dir string) Named

@@ -18,7 +18,7 @@ type Cell interface {
 	// Enter makes the place that a plan describes.
 	Enter(context.Context, jackline.Sandbox) (job.Place, error)
 
-	// Why says why nothing can be held here, in a sentence; "" where it can.
+	// Why says why nothing can be held here, in a sentence; "" where it can, as far as is known. It must be cheap.
 	Why() string
 }
 

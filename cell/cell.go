@@ -10,13 +10,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/egress"
@@ -65,6 +66,7 @@ type Cells struct {
 
 	once  sync.Once
 	tools toolbox
+	tried atomic.Pointer[sandbox.Report] // what was found when it was tried out; nil before
 }
 
 // New makes the cells. An owner's list that names what cannot be opened is Invalid.
@@ -116,19 +118,21 @@ func (c *Cells) listed(key string, paths []string, write bool) ([]string, error)
 
 // unfit says why a path can never be opened to a command, or "".
 func (c *Cells) unfit(path string, write bool) string {
+	if filepath.Dir(path) == path {
+		return "is the whole file system"
+	}
+	if c.home != "" && inside(path, c.home) {
+		return "is a whole home folder, or holds it"
+	}
 	for _, s := range c.closed {
 		if inside(path, s) || inside(s, path) {
 			return "holds Jackline's own settings or data"
 		}
 	}
 	switch {
-	case filepath.Dir(path) == path:
-		return "is the whole file system"
-	case c.home != "" && inside(path, c.home):
-		return "is a whole home folder, or holds it"
 	case inside("/proc", path), inside("/sys", path), inside("/dev", path):
 		return "is no folder of files"
-	case write && (system(path) && !inside("/opt", path) || inside("/boot", path) ):
+	case write && (system(path) && !inside("/opt", path) || inside("/boot", path)):
 		return "is a folder of the system"
 	case write && slices.Contains([]string{"/opt", "/var", "/tmp", "/var/tmp", "/home", "/srv", "/mnt", "/media", "/run", "/root", "/Users"}, path):
 		return "is a folder that the whole system shares"
@@ -150,12 +154,15 @@ func real(path string) string {
 	return path
 }
 
-// Report is what the sandbox of this machine can do; the zero Report where there is none.
+// Report is what the sandbox of this machine can do; the zero Report where there is none. The first call tries it out, which takes
+// some ten milliseconds.
 func (c *Cells) Report() sandbox.Report {
 	if c.o.Launcher == nil {
 		return sandbox.Report{Why: "There is no sandbox here.", Processes: "none"}
 	}
-	return c.o.Launcher.Report()
+	r := c.o.Launcher.Report()
+	c.tried.Store(&r)
+	return r
 }
 
 // In is the cell of a workspace.
@@ -167,15 +174,19 @@ type Cell struct {
 	root *workspace.Root
 }
 
-// Why says why commands cannot be held here, in a sentence; "" where they can.
+// Why says why commands cannot be held here, in a sentence; "" where they can, as far as is known: nothing is tried out for it, since
+// every prompt asks.
 func (k *Cell) Why() string {
-	if r := k.c.Report(); r.Level == jackline.SandboxNone {
-		if r.Why != "" {
-			return r.Why
-		}
-		return "There is no sandbox on this machine."
+	r := k.c.tried.Load()
+	switch {
+	case k.c.o.Launcher == nil:
+		return "There is no sandbox here."
+	case r == nil && runtime.GOOS == "linux", r != nil && r.Level > jackline.SandboxNone:
+		return ""
+	case r != nil && r.Why != "":
+		return r.Why
 	}
-	return ""
+	return "There is no sandbox on this machine."
 }
 
 // Home is the folder that commands of a workspace have for a home. It is there once one has run.
@@ -204,12 +215,10 @@ func (k *Cell) Plan(u Uses, hosts []string) (jackline.Sandbox, error) {
 		k.open(&s, name, true, true)
 	}
 	store := filepath.Join(k.root.Path(), ".git")
-	s.Repository = u.Repository || slices.ContainsFunc(s.Write, func(p string) bool { return inside(store, p) })
-	if s.Repository || u.Settings {
-		if _, err := os.Lstat(store); errors.Is(err, fs.ErrNotExist) {
-			s.Repository = true // it is made
-		}
+	if u.Settings {
+		k.open(&s, filepath.Join(store, "config"), true, false)
 	}
+	s.Repository = u.Repository || slices.ContainsFunc(s.Write, func(p string) bool { return inside(store, p) })
 	found, err := k.root.Shields()
 	if err != nil {
 		return s, err

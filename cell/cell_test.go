@@ -4,7 +4,13 @@ package cell
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -269,6 +275,86 @@ func TestProtected(t *testing.T) {
 		env := filepath.Join(w.ws, ".env")
 		if r, notes := w.run(t, "cat .env; echo K=new > .env", Uses{Reads: []string{env}, Writes: []string{env}}); r.Output != "K=CANARY\n" || read(".env") != "K=new\n" || len(notes) > 0 {
 			t.Errorf("%q %q %q", r.Output, read(".env"), notes)
+		}
+	})
+}
+
+// TestEveryday: what people do all day works in a cell.
+func TestEveryday(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, map[string]string{
+			".gitconfig": "[user]\n\tname = Ada\n\temail = ada@example.org\n", "ws/go.mod": "module example.org/x\n\ngo 1.24\n",
+			"ws/x.go": "package x\n\nfunc One() int { return 1 }\n", "ws/x_test.go": "package x\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Fail()\n\t}\n}\n",
+			"ws/Makefile": "all:\n\t@echo made | tr a-z A-Z\n",
+		}, nil)
+		for _, c := range []struct {
+			command, want string
+			uses          Uses
+			needs         string
+		}{
+			{"git init -q . && git add -A && git commit -qm first && git log --format=%an-%s", "Ada-first\n", Uses{Git: true, Repository: true}, "git"},
+			{"git config user.name Bea && git config user.name", "Bea\n", Uses{Git: true, Settings: true}, "git"},
+			{"git config user.name Eve 2>/dev/null; git config user.name", "Bea\n", Uses{Git: true, Repository: true}, "git"},
+			{"echo >> x.go; git status --short; git diff --stat | wc -l", " M x.go\n2\n", Uses{Git: true}, "git"},
+			{"git commit -qam second && git rev-list --count HEAD && git branch b && git switch -q b && git branch --show-current", "2\nb\n", Uses{Git: true, Repository: true}, "git"},
+			{"make", "MADE\n", Uses{}, "make"},
+			{"go build ./... && go list ./...", "example.org/x\n", Uses{}, "go"},
+			{"ls -A", ".git\nMakefile\ngo.mod\nx.go\nx_test.go\n", Uses{}, "ls"},
+			{"(echo b > /tmp/x$$) 2>/dev/null || echo b > $TMPDIR/x$$; seq 3 | sort -r | head -1; date > /dev/null; head -c 4 /dev/urandom | wc -c", "3\n4\n", Uses{}, "sort"},
+			{"python3 -c 'import tempfile, subprocess; print(subprocess.run([\"echo\", \"hi\"], capture_output=True, text=True).stdout, end=\"\")'", "hi\n", Uses{}, "python3"},
+			{"sleep 0.1 & wait; (exit 4) || echo $?", "4\n", Uses{}, "sleep"},
+		} {
+			if _, err := exec.LookPath(c.needs); err != nil {
+				t.Logf("THERE IS NO %s HERE, so nothing was tried with it", c.needs)
+				continue
+			}
+			r, notes := w.run(t, c.command, c.uses)
+			if level == jackline.SandboxLandlock && strings.Contains(c.command, "Eve") {
+				if len(notes) != 1 || !strings.Contains(notes[0], "put back: .git/config") {
+					t.Errorf("%s: %q", c.command, notes)
+				}
+				continue // it cannot be kept from it, and is put back
+			}
+			if r.Output != c.want || len(notes) > 0 {
+				t.Errorf("%s: %d %q %q, want %q", c.command, r.Exit, r.Output, notes, c.want)
+			}
+		}
+	})
+}
+
+// TestHosts: a command reaches the hosts that were allowed, through the guard, and no other.
+func TestHosts(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("THERE IS NO curl HERE, so no host was reached")
+	}
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "page of %s\n", r.Host) }))
+		defer site.Close()
+		guard, err := egress.New(egress.Options{
+			Lookup: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+			},
+			Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				var d net.Dialer
+				return d.DialContext(ctx, network, site.Listener.Addr().String())
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, level, nil, func(o *Options) { o.Guard = guard })
+		command := curl + " -sS -m 10 http://good.example/; " + curl + " -sS -m 10 -o /dev/null -w '%{http_code}\\n' http://bad.example/; " +
+			curl + " -sS -m 10 --noproxy '*' " + site.URL + " 2>/dev/null; echo $?"
+		r, notes := w.run(t, command, Uses{Hosts: []string{"good.example"}})
+		if r.Output != "page of good.example\n403\n7\n" {
+			t.Errorf("%q", r.Output)
+		}
+		if len(notes) != 1 || !strings.Contains(notes[0], "bad.example:80") {
+			t.Errorf("%q", notes)
+		}
+		if r, _ := w.run(t, curl+" -sS -m 10 http://good.example/ 2>/dev/null; env | grep -ci proxy", Uses{}); r.Output != "0\n" {
+			t.Errorf("without hosts: %q", r.Output)
 		}
 	})
 }

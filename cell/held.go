@@ -116,18 +116,15 @@ func there(lists ...[]string) []string {
 	return all
 }
 
-// shield covers what is protected in the workspace, but for what was allowed by name.
+// shield covers what is protected in the workspace, but for what was allowed by name. What is not there is not covered: a cover would be
+// seen by everything that looks through the folder, and git would take it up. It is compared instead, see [stay.watched].
 func (v *stay) shield(spec *sandbox.Spec, found workspace.Shields) {
 	named := func(p string) bool { return slices.Contains(v.s.Read, p) || slices.Contains(v.s.Write, p) }
 	for _, x := range found.List {
 		p := filepath.Join(spec.Workspace, filepath.FromSlash(x.Path))
 		open := v.s.Repository && x.Path == ".git"
 		switch {
-		case x.Link || named(p):
-		case x.Git && x.Missing:
-			if !open {
-				spec.Masks = append(spec.Masks, p)
-			}
+		case x.Link || x.Missing || named(p):
 		case x.Git && !open, x.Git && !x.Folder:
 			spec.ReadOnly = append(spec.ReadOnly, p)
 		case x.Git:
@@ -142,23 +139,25 @@ func (v *stay) shield(spec *sandbox.Spec, found workspace.Shields) {
 	}
 }
 
-// watched are the protected names that are compared before and after: all where nothing can be covered, and of an open git store those
-// that are not there and say which programs git starts.
+// watched are the protected names that are compared before and after: those that are not there, where others are covered, and all where
+// nothing can be. A git store that is made has settings of its own, but no hooks.
 func (v *stay) watched(found workspace.Shields) []workspace.Shield {
-	if v.s.Level != jackline.SandboxNamespaces {
-		return found.List
-	}
+	covered := v.s.Level == jackline.SandboxNamespaces
 	var list []workspace.Shield
-	if !v.s.Repository {
-		return nil
-	}
-	store := filepath.Join(v.k.root.Path(), ".git")
-	if stat(store) != nil { // it is made, with settings of its own
-		return []workspace.Shield{{Path: ".git/hooks"}}
-	}
-	for _, part := range workspace.StoreFixed() {
-		if stat(filepath.Join(store, filepath.FromSlash(part))) != nil && part != "modules" && part != "worktrees" {
-			list = append(list, workspace.Shield{Path: ".git/" + part})
+	for _, x := range found.List {
+		switch {
+		case x.Path == ".git" && x.Missing && v.s.Repository:
+			for _, part := range []string{"hooks", "commondir", "config.worktree"} {
+				list = append(list, workspace.Shield{Path: ".git/" + part})
+			}
+		case !covered || x.Missing:
+			list = append(list, x)
+		case x.Path == ".git" && x.Folder && v.s.Repository:
+			for _, part := range workspace.StoreFixed() {
+				if stat(filepath.Join(v.k.root.Path(), ".git", filepath.FromSlash(part))) != nil && part != "modules" && part != "worktrees" {
+					list = append(list, workspace.Shield{Path: ".git/" + part})
+				}
+			}
 		}
 	}
 	return list

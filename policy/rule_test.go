@@ -79,8 +79,22 @@ func TestCheckRules(t *testing.T) {
 		rule("allow write_file", "file_write+write_file", "file_read"),
 		rule("ask mcp__away__now(x)", "x", "y"),
 	}
+	even := func(text string) jackline.Rule {
+		r := rule(text, "", "")
+		r.EvenTainted = true
+		return r
+	}
+	good = append(good, even("allow shell(go test ./...)"), even("allow file_write(notes/*)"), even("allow file_write(a/b/**)"))
 	if errs := p.CheckRules(good); len(errs) > 0 {
 		t.Errorf("good rules: %v", errs)
+	}
+	for _, wide := range []string{
+		"allow shell(go test *)", "allow file_write", "allow file_write(**)", "allow file_write(*)", "allow file_write(../x/*)", "allow file_write(notes/a.md)", "allow file_write(*/x/*)",
+		"deny shell(go test)", "ask file_write(notes/*)", "allow web_fetch(host:a.test)", "allow file_*(notes/*)", "allow mcp__x__y", "allow calculator",
+	} {
+		if errs := p.CheckRules([]jackline.Rule{even(wide)}); len(errs) != 1 || !strings.Contains(jackline.Say(errs[0]), "even_tainted") {
+			t.Errorf("%s even where tainted: %v", wide, errs)
+		}
 	}
 	bad := map[string]jackline.Rule{
 		`"allow shell(npm *)" is meant to match "yarn test" and does not`:     rule("allow shell(npm *)", "npm x+yarn test", ""),
@@ -93,7 +107,7 @@ func TestCheckRules(t *testing.T) {
 		`has a pattern for hosts, but the tool reaches none`:                  rule("deny shell(host:example.org)", "", ""),
 		`"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})" has a pattern that cannot be read as a path`: rule(
 			"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})", "", ""),
-		`"allow shell(*)" allows nothing without a sandbox`:                                                          rule("allow shell(*)", "", ""),
+		`"allow shell(*)" allows nothing without a sandbox`: rule("allow shell(*)", "", ""),
 		`"allow shell" allows no command that does more than read without a sandbox, which a rule cannot count on: name the program, as in shell(`: rule("allow shell", "", ""),
 		`"allow bash" allows no command`:                  rule("allow bash", "", ""),
 		`cannot be read as a path`:                        rule("deny file_write(a[)", "", ""),

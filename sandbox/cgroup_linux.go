@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,7 @@ func sweepGroups(dir string) {
 		if !ok || !strings.HasPrefix(e.Name(), groupDir) {
 			continue
 		}
-		if n, err := strconv.Atoi(pid); err == nil && unix.Kill(n, 0) == unix.ESRCH { //nolint:errorlint // raw
+		if n, err := strconv.Atoi(pid); err == nil && errors.Is(unix.Kill(n, 0), unix.ESRCH) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -137,13 +137,8 @@ func (k *keeper) answer() {
 
 // change does what was asked for, if the file is the user's own and lies in what can be written.
 func (k *keeper) change(n *notice) error {
-	var fact *stage.Fact
-	for i := range stage.Facts {
-		if int64(stage.Facts[i].Call) == int64(n.number) {
-			fact = &stage.Facts[i]
-		}
-	}
-	if fact == nil {
+	fact, ok := stage.FactOf(n.number)
+	if !ok {
 		return unix.ENOSYS
 	}
 	memory, err := os.Open("/proc/" + strconv.Itoa(int(n.pid)) + "/mem")
@@ -216,7 +211,7 @@ func (k *keeper) within(where string) bool {
 const maxPath = 4096 // bytes of a path, the kernel's own limit
 
 // open opens the file that a call is about, as the process that made the call would.
-func open(n *notice, fact *stage.Fact, memory *os.File) (int, error) {
+func open(n *notice, fact stage.Fact, memory *os.File) (int, error) {
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	from := proc + "/cwd"
 	if fact.Folder >= 0 {
@@ -268,7 +263,7 @@ func open(n *notice, fact *stage.Fact, memory *os.File) (int, error) {
 }
 
 // newTimes reads the times that a call gives a file: when it was read, and when it was changed.
-func newTimes(n *notice, fact *stage.Fact, memory *os.File) ([]unix.Timespec, error) {
+func newTimes(n *notice, fact stage.Fact, memory *os.File) ([]unix.Timespec, error) {
 	if fact.Kind == stage.Mode || fact.Kind == stage.Owner {
 		return nil, nil
 	}
@@ -281,7 +276,7 @@ func newTimes(n *notice, fact *stage.Fact, memory *os.File) ([]unix.Timespec, er
 	if fact.Kind == stage.Seconds {
 		size /= 2
 	}
-	if m, _ := memory.ReadAt(b[:size], int64(at)); m != size { //nolint:gosec,errcheck // an address of the process; what is missing counts
+	if m, _ := memory.ReadAt(b[:size], int64(at)); m != size { //nolint:gosec // an address of the process
 		return nil, unix.EFAULT
 	}
 	word := func(i int) int64 { return int64(binary.NativeEndian.Uint64(b[8*i:])) } //nolint:gosec // as it was

@@ -77,22 +77,9 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	const op = "sandbox.Start"
 	run := &Run{Level: jackline.SandboxLandlock, ended: make(chan struct{})}
 	run.Unmasked = append(append(run.Unmasked, s.Masks...), s.ReadOnly...)
-	sockets, port := stage.NoSockets, 0
-	if l.abi >= abiLocalSockets {
-		sockets = stage.LocalSockets
-	}
-	if s.Network == ProxyNetwork {
-		if l.abi < abiPorts {
-			return nil, jackline.E(op, jackline.Unavailable, nil,
-				"A network can only be granted to a command in the sandbox where the kernel has namespaces, or Linux 6.7 or newer; here it has neither.")
-		}
-		var err error
-		if run.Proxy, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil { //nolint:noctx // it connects nowhere
-			return nil, jackline.E(op, jackline.Internal, err, "The command's way to the network could not be made.")
-		}
-		port = run.Proxy.Addr().(*net.TCPAddr).Port
-		sockets = stage.OnlyTCP
-		setProxy(cmd, run.Proxy.Addr().String())
+	sockets, port, err := l.threadNetwork(cmd, &s, run)
+	if err != nil {
+		return nil, err
 	}
 	fail := func(err error) (*Run, error) {
 		if run.Proxy != nil {
@@ -122,8 +109,8 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Ptrace: true}
 	stopped, proceed, started := make(chan int), make(chan error), make(chan error, 1)
-	strays, gone := make(chan []int), make(chan struct{})
-	found, listener := make(chan int), make(chan int, 1)
+	strays, gone := make(chan call), make(chan struct{})
+	found, listener := make(chan outcome), make(chan int, 1)
 	go func() {
 		defer close(gone)
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
@@ -139,8 +126,8 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 			awaitEnd(cmd.Process.Pid)
 		}
 		close(run.ended)
-		for pids := range strays {
-			found <- endMates(pids)
+		for c := range strays {
+			found <- callMates(c)
 		}
 	}()
 	keeper := keepFacts(<-listener, s.writable())
@@ -167,6 +154,25 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 		keeper.stop()
 	})
 	return run, nil
+}
+
+// threadNetwork is what a command without namespaces may reach: which sockets it may make, and which port it may connect to.
+func (l *Launcher) threadNetwork(cmd *exec.Cmd, s *Spec, run *Run) (sockets stage.Sockets, port int, err error) {
+	const op = "sandbox.Start"
+	switch {
+	case s.Network != ProxyNetwork && l.abi >= abiLocalSockets:
+		return stage.LocalSockets, 0, nil
+	case s.Network != ProxyNetwork:
+		return stage.NoSockets, 0, nil
+	case l.abi < abiPorts:
+		return 0, 0, jackline.E(op, jackline.Unavailable, nil,
+			"A network can only be granted to a command in the sandbox where the kernel has namespaces, or Linux 6.7 or newer; here it has neither.")
+	}
+	if run.Proxy, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil { //nolint:noctx // it connects nowhere
+		return 0, 0, jackline.E(op, jackline.Internal, err, "The command's way to the network could not be made.")
+	}
+	setProxy(cmd, run.Proxy.Addr().String())
+	return stage.OnlyTCP, run.Proxy.Addr().(*net.TCPAddr).Port, nil
 }
 
 // The versions of Landlock that brought what is looked at here.
@@ -242,7 +248,8 @@ func awaitEnd(pid int) {
 func startError(err error) error {
 	const op = "sandbox.Start"
 	var path *os.PathError
-	if errors.As(err, &path) || errors.Is(err, exec.ErrNotFound) {
+	var failed *stageError
+	if errors.As(err, &path) || errors.Is(err, exec.ErrNotFound) || errors.As(err, &failed) && failed.refused {
 		return jackline.E(op, jackline.Unprocessed, err, "The command could not be started in the sandbox: its program or its folder cannot be reached from there.")
 	}
 	return jackline.E(op, jackline.Unavailable, err, "The command could not be started in the sandbox.")

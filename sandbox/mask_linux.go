@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +18,7 @@ import (
 // protect covers what is masked and fastens what is only to be read, parents first. A mount cannot be moved or removed,
 // but a folder around it can, so the folders on the way to it are fastened too, by mounting each onto itself.
 func (p *planner) protect(s *Spec, secrets []string, out *plan) {
-	type cover struct {
+	type covered struct {
 		path string
 		kind int
 	}
@@ -28,8 +29,18 @@ func (p *planner) protect(s *Spec, secrets []string, out *plan) {
 	)
 	covers := map[string]int{}
 	add := func(path string, kind int) { covers[path] = max(covers[path], kind) }
+	cover := func(path string, kind int) {
+		in, ok := over(p.shown, path)
+		if !ok || !in.write && kind == readOnly {
+			return // it is not seen, or cannot be changed anyway
+		}
+		add(path, kind)
+		for d := filepath.Dir(path); in.write && len(d) > len(in.path); d = filepath.Dir(d) {
+			add(d, fasten)
+		}
+	}
 	for _, path := range secrets {
-		add(path, mask)
+		cover(path, mask)
 	}
 	out.masks = &placeholders{}
 	for _, list := range [...]struct {
@@ -41,38 +52,32 @@ func (p *planner) protect(s *Spec, secrets []string, out *plan) {
 			if linked {
 				out.unmasked = append(out.unmasked, path)
 			}
-			in, ok := over(p.shown, target)
-			if !ok || !in.write && list.kind == readOnly {
-				continue // it is not seen, or cannot be changed anyway
-			}
+			kind := list.kind
 			if out.masks.holds(target) {
-				add(target, mask)
-			} else {
-				add(target, list.kind)
+				kind = mask
 			}
-			if !in.write {
-				continue
-			}
-			for d := filepath.Dir(target); len(d) > len(in.path); d = filepath.Dir(d) {
-				add(d, fasten)
-			}
+			cover(target, kind)
 		}
 	}
-	sorted := make([]cover, 0, len(covers))
+	sorted := make([]covered, 0, len(covers))
 	for path, kind := range covers {
-		sorted = append(sorted, cover{path, kind})
+		sorted = append(sorted, covered{path, kind})
 	}
-	slices.SortFunc(sorted, func(a, b cover) int { return strings.Compare(a.path+"/", b.path+"/") })
+	slices.SortFunc(sorted, func(a, b covered) int { return strings.Compare(a.path+"/", b.path+"/") })
 	masked := "\x00"
 	for _, c := range sorted {
 		if strings.HasPrefix(c.path, masked+"/") {
 			continue // in something that is masked
 		}
+		info, err := os.Lstat(c.path)
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			continue // nothing is there, and this user cannot make it, nor can the command; or a link to nothing, which was said
+		}
 		step := stage.Step{Kind: stage.BindHere, From: c.path, Path: c.path, ReadOnly: c.kind == readOnly}
 		if c.kind == mask {
 			masked = c.path
 			step.From, step.Devices = "/dev/null", true
-			if info, err := os.Lstat(c.path); err == nil && info.IsDir() {
+			if info.IsDir() {
 				step.From, step.Devices, step.ReadOnly = emptyFolder, false, true
 			}
 		}
@@ -135,7 +140,12 @@ func (h *placeholders) place(path string) {
 	if h.holds(path) {
 		return
 	}
-	const tries = 100 // each time, another command was just taking it away
+	const (
+		tries = 200 // each time, another command was just taking it away
+		pause = time.Millisecond
+	)
+	again := time.NewTicker(pause)
+	defer again.Stop()
 	for range tries {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
@@ -153,6 +163,7 @@ func (h *placeholders) place(path string) {
 			return
 		}
 		_ = file.Close()
+		<-again.C
 	}
 }
 
@@ -175,6 +186,7 @@ func (h *placeholders) remove() {
 		if unix.Flock(int(p.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && isPlaceholder(p.file, p.path) { //nolint:gosec // a descriptor
 			_ = os.Remove(p.path)
 		}
+		_ = unix.Flock(int(p.file.Fd()), unix.LOCK_UN) // closing leaves it to a child that is being started
 		_ = p.file.Close()
 	}
 	h.held = nil

@@ -21,6 +21,7 @@ type planner struct {
 	steps []stage.Step
 	made  map[string]bool // folders and links of the root
 	shown []shown         // in the order of paths
+	named [][2]string     // what a Spec calls them, and what they are without links
 }
 
 // shown is a file or folder that is to be seen in the machine.
@@ -93,6 +94,7 @@ func (p *planner) show(path string, write bool) string {
 		return ""
 	}
 	p.shown = append(p.shown, shown{real, write, info.IsDir()})
+	p.named = append(p.named, [2]string{path, real})
 	return real
 }
 
@@ -183,7 +185,7 @@ type plan struct {
 // be written.
 func (m *machine) plan(s *Spec) (*plan, error) {
 	base := m.base
-	p := &planner{steps: slices.Clone(base.steps), made: maps.Clone(base.made), shown: slices.Clone(base.shown)}
+	p := &planner{steps: slices.Clone(base.steps), made: maps.Clone(base.made), shown: slices.Clone(base.shown), named: slices.Clone(base.named)}
 	out := &plan{}
 	from := len(p.shown)
 	workspace := p.show(s.Workspace, true)
@@ -251,7 +253,11 @@ func (m *machine) plan(s *Spec) (*plan, error) {
 		}
 		p.recognize(workspace, uint64(st.Dev), st.Ino) //nolint:unconvert // of another size elsewhere
 	}
-	p.protect(s, m.secrets, out)
+	secrets := m.secrets
+	if m.abi < abiLocalSockets {
+		secrets = append(slices.Clone(secrets), p.sockets()...)
+	}
+	p.protect(s, secrets, out)
 	out.Steps = p.steps
 	return out, nil
 }
@@ -265,4 +271,37 @@ func (p *planner) recognize(path string, dev, ino uint64) {
 		i = len(p.steps) - 1
 	}
 	p.steps[i].Dev, p.steps[i].Ino = dev, ino
+}
+
+// sockets lists the sockets of other programs that lie in what is shown. Whoever sees one can connect to it, and rules of
+// Landlock keep nobody from that before its ninth version, so they are masked. A socket that was bound by a relative name,
+// or after this, is missed.
+func (p *planner) sockets() (list []string) {
+	b, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	const fields = 8 // the last is the path, which may hold anything
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", fields)
+		if len(f) < fields {
+			continue
+		}
+		at := strings.IndexByte(f[fields-1], '/')
+		if at < 0 {
+			continue
+		}
+		path := f[fields-1][at:]
+		for _, n := range p.named {
+			if !below(path, n[0]) {
+				continue
+			}
+			real := filepath.Join(n[1], strings.TrimPrefix(path, n[0]))
+			if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSocket != 0 {
+				list = append(list, real)
+			}
+			break
+		}
+	}
+	return list
 }

@@ -137,7 +137,7 @@ func listen(socket *os.File) (proxy net.Listener, err error) {
 				return fail(err)
 			}
 		default:
-			return fail(&stageError{string(b[1:n])})
+			return fail(&stageError{string(b[1:n]), b[0] == stage.MessageRefused})
 		}
 	}
 }
@@ -158,7 +158,10 @@ func received(oob []byte) (net.Listener, error) {
 }
 
 // A stageError is what a stage said about its failure.
-type stageError struct{ words string }
+type stageError struct {
+	words   string
+	refused bool // by the command's own fault
+}
 
 func (e *stageError) Error() string { return "stage: " + e.words }
 

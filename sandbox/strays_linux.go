@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -18,57 +19,80 @@ import (
 // better: the thread that started the command is held by the same domain of Landlock, and can send signals to the
 // processes of that domain and to no others.
 
-// endMates ends those of some processes that the calling thread may send signals to, and returns how many. If it may send
-// signals to this program's parent, it is not held after all, and does nothing.
-func endMates(pids []int) (n int) {
+// A call asks the held thread to send a signal to some processes.
+type call struct {
+	pids   []int
+	signal unix.Signal // 0 asks whether it could be sent
+}
+
+// An outcome says to which processes the signal was sent, and whether one of them was gone.
+type outcome struct {
+	sent []int
+	gone bool
+}
+
+// callMates sends a signal to those of some processes that the calling thread may send signals to. If it may send signals
+// to this program's parent, it is not held after all, and does nothing.
+func callMates(c call) (o outcome) {
 	if unix.Kill(os.Getppid(), 0) == nil {
-		return 0
+		return o
 	}
-	for _, pid := range pids {
-		if unix.Kill(pid, 0) == nil && unix.Kill(pid, unix.SIGKILL) == nil {
-			n++
+	for _, pid := range c.pids {
+		switch err := unix.Kill(pid, c.signal); {
+		case err == nil:
+			o.sent = append(o.sent, pid)
+		case errors.Is(err, unix.ESRCH):
+			o.gone = true
 		}
 	}
-	return n
+	return o
 }
 
 // endStrays ends what is left of a command that has ended, by asking the thread that started it until it finds nothing.
-// since is when the command started; nothing that is older is looked at.
-func endStrays(since uint64, ask chan<- []int, found <-chan int) {
+// since is when the command started; nothing that is older is ended. The kernel lists processes in the order of their
+// numbers, so a process that hands over to its child meanwhile is missed only if it is gone when it is asked about, and
+// then everything is looked at again. (Numbers begin anew at some point. Who makes use of that stays held.)
+func endStrays(since uint64, ask chan<- call, answer <-chan outcome) {
 	const (
 		rounds = 500 // each finds what the one before missed because it was just starting
-		pause  = 2 * time.Millisecond
+		pause  = time.Millisecond
 	)
+	if since == 0 {
+		return
+	}
 	look := time.NewTicker(pause)
 	defer look.Stop()
 	for range rounds {
-		pids := younger(since)
-		if len(pids) == 0 {
+		ask <- call{pids: others()}
+		found := <-answer
+		left := found.sent[:0]
+		for _, pid := range found.sent {
+			if started, state := lookAt(pid); started >= since && state != 'Z' && state != 'X' && isOurs(pid) {
+				left = append(left, pid)
+			}
+		}
+		switch {
+		case len(left) > 0:
+			ask <- call{left, unix.SIGKILL}
+			<-answer
+			<-look.C
+		case !found.gone:
 			return
 		}
-		ask <- pids
-		if <-found == 0 {
-			return
-		}
-		<-look.C
 	}
 }
 
-// younger lists this user's living processes that did not start before some time.
-func younger(since uint64) (pids []int) {
+// others lists all processes but this one and the first.
+func others() (pids []int) {
 	d, err := os.Open("/proc")
-	if err != nil || since == 0 {
+	if err != nil {
 		return nil
 	}
-	names, _ := d.Readdirnames(-1) //nolint:errcheck // what was read is looked at
+	names, _ := d.Readdirnames(-1)
 	_ = d.Close()
 	self := os.Getpid()
 	for _, n := range names {
-		pid, err := strconv.Atoi(n)
-		if err != nil || pid == self || pid == 1 {
-			continue
-		}
-		if started, state := lookAt(pid); started >= since && state != 'Z' && state != 'X' && isOurs(pid) {
+		if pid, err := strconv.Atoi(n); err == nil && pid != self && pid != 1 {
 			pids = append(pids, pid)
 		}
 	}
@@ -97,6 +121,6 @@ func lookAt(pid int) (started uint64, state byte) {
 	if len(f) <= startTime || f[0] == "" {
 		return 0, 0
 	}
-	started, _ = strconv.ParseUint(f[startTime], 10, 64) //nolint:errcheck // 0 is never
+	started, _ = strconv.ParseUint(f[startTime], 10, 64)
 	return started, f[0][0]
 }

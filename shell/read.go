@@ -115,9 +115,9 @@ func placed(s Script) (World, Dialect) {
 // What git writes to in a repository by its subcommands: those that change its settings or what runs by itself, and those
 // that keep to the rest.
 var (
-	gitSettings = []string{"config", "remote", "submodule", "init", "clone", "maintenance", "lfs", "hook", "sparse-checkout"}
+	gitSettings = []string{"config", "remote", "submodule", "clone", "maintenance", "lfs", "hook", "sparse-checkout"}
 	gitWrites   = []string{
-		"add", "am", "apply", "bisect", "branch", "checkout", "cherry-pick", "clean", "commit", "fetch", "gc", "merge", "mv", "notes", "prune", "pull",
+		"add", "am", "apply", "bisect", "branch", "checkout", "cherry-pick", "clean", "commit", "fetch", "gc", "init", "merge", "mv", "notes", "prune", "pull",
 		"push", "rebase", "reflog", "repack", "replace", "reset", "restore", "revert", "rm", "stage", "stash", "switch", "tag", "update-index",
 		"update-ref", "worktree", "write-tree", "commit-tree", "hash-object", "rerere", "pack-refs",
 	}
@@ -169,8 +169,16 @@ func searches(parts [][]string) bool {
 // GitHelper reads a repository's settings file and names the first setting by which git would start a program, or read
 // settings from elsewhere, as "core.fsmonitor"; "" where there is none. What it cannot read counts as one.
 func GitHelper(config string) string {
+	// A line may go on behind a backslash, except in a comment: it is read both ways.
+	if name := gitHelper(config); name != "" {
+		return name
+	}
+	return gitHelper(strings.ReplaceAll(config, "\\\n", ""))
+}
+
+func gitHelper(config string) string {
 	section := ""
-	for line := range strings.Lines(strings.ReplaceAll(config, "\\\n", "")) {
+	for line := range strings.Lines(config) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			head, rest, ok := strings.Cut(line[1:], "]")

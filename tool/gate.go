@@ -67,6 +67,9 @@ type Gate struct {
 	// Keeper keeps what calls are about to change. Nil keeps nothing.
 	Keeper Keeper
 
+	// Marks knows whose word files are; nil knows of none that it is the owner's.
+	Marks Marks
+
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
@@ -652,9 +655,18 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		g.after(ctx, p.r.Who, c, over)
 		return g.end(ctx, p.r, c, *over)
 	}
+	marked, err := g.marking(ctx, p)
+	if err != nil { // what it writes would pass for the owner's own
+		over := ending{outcome: jackline.Errored, source: jackline.Ours, text: g.failed(ctx, p, err), line: line}
+		g.after(ctx, p.r.Who, c, &over)
+		return g.end(ctx, p.r, c, over)
+	}
 	var out Out
-	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
+	err = safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
 	c.MS = time.Since(c.Started).Milliseconds()
+	if late := marked(context.WithoutCancel(ctx)); late != nil && g.Errors != nil {
+		g.Errors.Error("marks", "call", c.ID, "err", late) // what was marked before it ran stays marked
+	}
 
 	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret, line: line}
 	if out.Label != nil {
@@ -675,6 +687,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}
+	e.source = g.vouched(ctx, p, e)
 	if !c.Acts {
 		e.used = p.used
 	}

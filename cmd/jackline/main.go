@@ -55,7 +55,10 @@ func main() {
 		Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals,
 		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())), //nolint:gosec // descriptors are small
 	}
-	os.Exit(m.Run(context.Background()))
+	// The main thread belongs to the sandbox, and all that waits on it would change threads.
+	code := make(chan int)
+	go func() { code <- m.Run(context.Background()) }()
+	os.Exit(<-code)
 }
 
 // Run does what the arguments say and returns the exit code.

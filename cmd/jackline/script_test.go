@@ -23,6 +23,7 @@ import (
 	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/model/modeltest"
 	"github.com/jackline-ai/jackline/model/script"
+	"github.com/jackline-ai/jackline/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +60,7 @@ func findNamed(ctx context.Context, o detect.Options) []detect.Found {
 //	exits CODE COMMAND…   runs a command that must end with this exit code
 //	await FILE    waits until a file is there
 //	settled       waits until no turn is under way
+//	[sandbox]     is a condition: this machine has a sandbox
 //	api METHOD PATH [BODY]   calls the running server of $JACKLINE_HOME; the answer is standard output, with the status in its first line
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -69,6 +71,13 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "user"))
 			e.Setenv("NO_COLOR", "1")
 			return os.MkdirAll(filepath.Join(e.WorkDir, "user"), 0o755)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "sandbox" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			l, err := sandbox.Open(t.Context(), sandbox.Options{})
+			return err == nil && l.Report().Level > jackline.SandboxNone, err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"engine":  cmdEngine,

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/sandbox"
 )
 
 // What the page plays to people who have no model yet. It is recorded here, from the program itself with a scripted model.
@@ -68,6 +69,13 @@ type tourRun struct {
 
 // TestTour records the job with each way of answering, and compares it with what the page plays; -update writes it.
 func TestTour(t *testing.T) {
+	l, err := sandbox.Open(t.Context(), sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := l.Report(); r.Level == jackline.SandboxNone {
+		t.Skipf("THERE IS NO SANDBOX HERE, and the tour shows one: it was not compared. %s", r.Why)
+	}
 	runs := []tourRun{
 		recordTour(t, tourFirst+tourSecond+tourYes, "14:00", true, true),
 		recordTour(t, tourFirst+tourSecond+tourNoRun, "14:00", true, false),
@@ -84,7 +92,8 @@ func TestTour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = append(b, '\n')
+	// In the tour's folder both levels hold as much.
+	b = bytes.ReplaceAll(append(b, '\n'), []byte(`"level": "landlock"`), []byte(`"level": "namespaces"`))
 	if *update {
 		if err := os.WriteFile(filepath.FromSlash(tourFile), b, 0o644); err != nil {
 			t.Fatal(err)

@@ -138,7 +138,7 @@ func (c *program) attributes(path string, a mountAttr, flags int) {
 func (p *Plan) becomeCalls() *program {
 	var c program
 	if p.Dir != "" {
-		c.add("enter the folder to start in", unix.SYS_CHDIR, p.Dir)
+		c.add(enterName, unix.SYS_CHDIR, p.Dir)
 	}
 	for _, l := range p.Limits {
 		c.add("set a limit", unix.SYS_PRLIMIT64, 0, l.Resource, unsafe.Pointer(&unix.Rlimit{Cur: l.Value, Max: l.Value}), 0)
@@ -168,8 +168,11 @@ func (p *Plan) becomeCalls() *program {
 
 const lastSignal = 64
 
-// becomeName is the last call's.
-const becomeName = "start the command"
+// The calls that fail by the command's own fault.
+const (
+	enterName  = "enter the folder to start in"
+	becomeName = "start the command"
+)
 
 // strings makes the list of strings that execve takes.
 func (c *program) strings(list []string) unsafe.Pointer {

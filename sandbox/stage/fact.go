@@ -13,6 +13,16 @@ type Fact struct {
 	Value  int // the first of those that are new
 }
 
+// FactOf is the fact that a call changes, by its number.
+func FactOf(call int32) (Fact, bool) {
+	for _, f := range facts {
+		if int64(f.Call) == int64(call) {
+			return f, true
+		}
+	}
+	return Fact{}, false
+}
+
 // NoFollow is said of a call without flags that does not follow a link.
 const NoFollow = -2
 

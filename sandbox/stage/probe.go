@@ -84,13 +84,11 @@ func (p Probe) try() {
 	say("connect to an abstract socket", connects(unix.AF_UNIX, &unix.SockaddrUnix{Name: "@" + p.Abstract}))
 	say("connect to a socket outside", connects(unix.AF_UNIX, &unix.SockaddrUnix{Name: p.Outside + "/socket"}))
 	say("send a signal", unix.Kill(p.Server, 0) == nil)
-	say("trace a process", unix.PtraceAttach(p.Server) == nil)
+	say("trace a process", unix.PtraceSeize(p.Server) == nil) // which does not stop it, and ends with this process
 	proc := "/proc/" + strconv.Itoa(p.Server)
 	say("read memory", opens(proc+"/mem", unix.O_RDONLY) || p.readsMemory())
 	say("read the environment", opens(proc+"/environ", unix.O_RDONLY))
 	say("reach open files", opens(proc+"/fd/0", unix.O_RDONLY) || opens(proc+"/fd/1", unix.O_RDONLY))
-	say("mount", unix.Mount("none", p.Workspace, "tmpfs", 0, "") == nil)
-	say("make a namespace", unix.Unshare(unix.CLONE_NEWUSER) == nil || unix.Unshare(unix.CLONE_NEWNS) == nil)
 	inherited := false
 	for fd := 3; fd < 256; fd++ {
 		// What the runtime of this process opened is its own.
@@ -114,6 +112,12 @@ func (p Probe) try() {
 		say("change a hook", opens(p.Hooks+"/new", unix.O_WRONLY|unix.O_CREAT) || unix.Rename(parent, parent+".away") == nil ||
 			unix.Rename(p.Hooks, p.Hooks+".away") == nil)
 	}
+	mounted := unix.Mount("none", p.Workspace, "tmpfs", 0, "") == nil
+	if mounted {
+		_ = unix.Unmount(p.Workspace, unix.MNT_DETACH)
+	}
+	say("mount", mounted)
+	say("make a namespace", unix.Unshare(unix.CLONE_NEWUSER) == nil || unix.Unshare(unix.CLONE_NEWNS) == nil)
 	_, _ = unix.Write(1, out)
 	syscall.Exit(0)
 }
@@ -134,5 +138,5 @@ func (p Probe) readsMemory() bool {
 	local := unix.Iovec{Base: (*byte)(unsafe.Pointer(&word))}
 	local.SetLen(int(unsafe.Sizeof(word)))
 	_, err := unix.ProcessVMReadv(p.Server, []unix.Iovec{local}, []unix.RemoteIovec{{Base: 0x400000, Len: binary.Size(word)}}, 0)
-	return err == nil || err == unix.EFAULT //nolint:errorlint // raw
+	return err == nil || err == unix.EFAULT
 }

@@ -147,10 +147,10 @@ const (
 //go:nocheckptr
 func (l *launch) fork() (pid int, errno syscall.Errno) {
 	l.blocked = ^uint64(0)
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.blocked)), uintptr(unsafe.Pointer(&l.old)), 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.blocked)), uintptr(unsafe.Pointer(&l.old)), 8, 0, 0)
 	r, _, e := syscall.RawSyscall6(unix.SYS_CLONE, l.flags|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e != 0 || r != 0 {
-		syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.old)), 0, 8, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&l.old)), 0, 8, 0, 0)
 		return int(r), e //nolint:gosec // a process number
 	}
 	l.first()
@@ -177,17 +177,17 @@ func (l *launch) first() {
 		l.fail(inBecome+at, e)
 	}
 	for _, fd := range l.inherited {
-		syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) //nolint:gosec // a descriptor
+		_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) //nolint:gosec // a descriptor
 	}
 	for {
 		r, _, e := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&l.ended)), 0, 0, 0, 0)
 		switch {
 		case e == unix.EINTR:
 		case e != 0:
-			syscall.RawSyscall(unix.SYS_EXIT_GROUP, failedCode, 0, 0)
+			_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, failedCode, 0, 0)
 		case r == pid:
-			syscall.RawSyscall(unix.SYS_WRITE, uintptr(l.status), uintptr(unsafe.Pointer(&l.ended)), 4) //nolint:gosec // a descriptor
-			syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+			_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(l.status), uintptr(unsafe.Pointer(&l.ended)), 4) //nolint:gosec // a descriptor
+			_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 		}
 	}
 }
@@ -201,9 +201,9 @@ const failedCode = 125
 //go:norace
 //go:nocheckptr
 func (l *launch) fail(at int, e syscall.Errno) {
-	l.report = [2]int32{int32(at), int32(e)}                                                   //nolint:gosec // small
-	syscall.RawSyscall(unix.SYS_WRITE, uintptr(l.errs), uintptr(unsafe.Pointer(&l.report)), 8) //nolint:gosec // a descriptor
-	for {                                                                                      // it returns for nobody
-		syscall.RawSyscall(unix.SYS_EXIT_GROUP, failedCode, 0, 0)
+	l.report = [2]int32{int32(at), int32(e)}                                                             //nolint:gosec // small
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(l.errs), uintptr(unsafe.Pointer(&l.report)), 8) //nolint:gosec // a descriptor
+	for {                                                                                                // it returns for nobody
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, failedCode, 0, 0)
 	}
 }

@@ -212,6 +212,18 @@ func Filter(s Sockets, w World) []Instruction {
 			a.emit(load, atNumber, 0, 0) // it may be asked about below
 		})
 	}
+	// The same where a file is made; openat2 has its mode behind a pointer, and programs know kernels without it.
+	for _, o := range opens {
+		a.when(o.call, func(a *assembler) {
+			a.arg(o.flags)
+			a.emit(anyBit, unix.O_CREAT, 0, 3)
+			a.arg(o.flags + 1)
+			a.emit(anyBit, setIDs, 0, 1)
+			a.emit(answer, denied, 0, 0)
+			a.emit(answer, allow, 0, 0)
+		})
+	}
+	a.ret(unix.SYS_OPENAT2, refuse(uint32(unix.ENOSYS)))
 	if w == SharedWorld {
 		for _, call := range byNumber {
 			a.ret(call, refuse(uint32(unix.EACCES)))
@@ -227,7 +239,7 @@ func Filter(s Sockets, w World) []Instruction {
 				a.emit(answer, allow, 0, 0)
 			})
 		}
-		for _, f := range Facts {
+		for _, f := range facts {
 			a.ret(f.Call, ask)
 		}
 	}

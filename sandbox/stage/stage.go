@@ -24,6 +24,7 @@ const (
 const (
 	MessageListener = 'L' // with a descriptor
 	MessageFailed   = 'F' // with words
+	MessageRefused  = 'R' // with words: the command or its folder is not there, or cannot be used
 	MessageStarted  = 'S'
 )
 
@@ -52,8 +53,9 @@ func init() {
 // run is the life of a stage: it starts the first process of the namespaces, waits for the command, and ends as the
 // command ended. It never returns.
 func run() {
+	kind := byte(MessageFailed)
 	fail := func(what string, err error) {
-		words := append([]byte{MessageFailed}, what...)
+		words := append([]byte{kind}, what...)
 		if err != nil {
 			words = append(append(words, ": "...), err.Error()...)
 		}
@@ -73,8 +75,8 @@ func run() {
 			fail("enter the control group", err)
 		}
 	}
-	_ = writeFile("/proc/self/oom_score_adj", "1000") // when memory runs out, commands go first
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	_ = writeFile("/proc/self/oom_score_adj", "1000")                  // when memory runs out, commands go first
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) // as the command; the stage dies as it does
 
 	var errs, status [2]int
 	if err := unix.Pipe2(errs[:], unix.O_CLOEXEC); err != nil {
@@ -107,6 +109,9 @@ func run() {
 			what = list[at]
 		} else if list := become.names; at >= inBecome && int(at-inBecome) < len(list) {
 			what = list[at-inBecome]
+			if what == becomeName || what == enterName {
+				kind = MessageRefused
+			}
 		}
 		fail(what, e)
 	}
@@ -118,7 +123,7 @@ func run() {
 	var ended [4]byte
 	n := readAll(status[0], ended[:])
 	for {
-		if _, err := unix.Wait4(first, nil, 0, nil); err != unix.EINTR { //nolint:errorlint // raw
+		if _, err := unix.Wait4(first, nil, 0, nil); err != unix.EINTR {
 			break
 		}
 	}
@@ -138,7 +143,7 @@ func die(s unix.Signal) {
 	setHandler(s, normally)
 	_ = unix.Kill(unix.Getpid(), s)
 	var none uint64
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
 	const bySignal = 128
 	syscall.Exit(bySignal + int(s))
 }
@@ -173,7 +178,7 @@ func readPlan() ([]byte, error) {
 func readAll(fd int, b []byte) (n int) {
 	for n < len(b) {
 		m, err := unix.Read(fd, b[n:])
-		if err == unix.EINTR { //nolint:errorlint // raw
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || m <= 0 {

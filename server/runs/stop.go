@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -222,6 +223,26 @@ func (t *Turns) Alone(ctx context.Context, o jackline.Owner, s jackline.SessionI
 	if !ok {
 		return jackline.E(op, jackline.Conflict, nil, "Another Jackline works on this chat: wait until it is done, or stop it there.")
 	}
-	defer t.giveBack(l)
+	done := make(chan struct{})
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		ticker := time.NewTicker(renewEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if _, err := t.db.Renew(context.WithoutCancel(ctx), leaseOf(s), t.self.ID, leaseTime); err != nil {
+					t.log.Error("a session's lease could not be renewed", "session", s, "err", err)
+				}
+			}
+		}
+	})
+	defer func() {
+		close(done)
+		renewing.Wait()
+		t.giveBack(l)
+	}()
 	return t.Do(ctx, f)
 }

@@ -545,7 +545,7 @@ export const t = {
   undo: {
     label: 'Changes that can be taken back',
     loading: 'Looking at the files…',
-    none: 'Nothing is left of these changes.',
+    none: 'Nothing is kept of these changes that could be taken back.',
     restore: 'Restore',
     all: (count: number) => `Restore ${n(count, 'file', 'files')}`,
     file: (path: string) => `Restore ${path}`,
@@ -556,7 +556,7 @@ export const t = {
     forceTitle: 'Go over later changes?',
     forceText: 'What came later is replaced by what was there before. What is small enough is kept, so that this can be undone.',
     more: (count: number) => `and ${number.format(count)} more`,
-    does: { restore: 'is put back as it was', delete: 'is removed: it was not there before', nothing: 'stays as it is' } as Record<string, string>,
+    does: { restore: 'would be put back as it was', delete: 'would be removed: it was not there before', nothing: 'stays as it is' } as Record<string, string>,
     state: { done: 'Taken back', already: 'As it was before', conflict: 'Left alone', cannot: 'Cannot be taken back' } as Record<string, string>,
     done: (count: number) => `${n(count, 'file was', 'files were')} put back.`,
     left: (count: number) => `${n(count, 'file was', 'files were')} left as it stands.`,

@@ -254,7 +254,7 @@ describe('files', () => {
     await undo.getByText('Left alone: it was changed since').waitFor()
     // What will be done is said first; a person who backs out changes nothing.
     await button(page, 'Restore a.txt').click()
-    await page.getByRole('dialog').getByText('a.txt: is put back as it was').waitFor()
+    await page.getByRole('dialog').getByText('a.txt: would be put back as it was').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     assert.equal(await onDisk('a.txt'), 'changed\n')
     await button(page, 'Restore a.txt').click()
