@@ -73,6 +73,7 @@ const (
 
 	AuditSession AuditKind = "session.created"
 	AuditMode    AuditKind = "session.mode"
+	AuditTaint   AuditKind = "session.taint-gate" // a person switched it on or off
 	AuditDeleted AuditKind = "session.deleted"
 	AuditSetting AuditKind = "setting.changed"
 	AuditFlagOn  AuditKind = "switch.on" // a switch of the whole store, such as the kill switch

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // Append writes a record: events and the state they change, in one transaction. It gives the events with the ID and
@@ -76,7 +77,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 		events: slices.Clone(rec.Events),
 		title:  d.hider.Text(rec.Title), mode: rec.Mode, model: rec.Model, ungated: rec.Ungated, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
-		state: rec.State, audit: d.audit(owner, append(implied(rec), rec.Audit...)...),
+		state: rec.State, audit: d.audit(owner, append(chain.Implied(rec), rec.Audit...)...),
 	}
 	if r.mode != nil && !validMode(*r.mode) {
 		return nil, jackline.E(op, jackline.Invalid, nil, "There is no such mode.")

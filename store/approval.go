@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/chain"
 )
 
 // An approvalRow is an approval made ready for the writer.
@@ -218,6 +219,6 @@ func (d *DB) RevokeGrant(ctx context.Context, owner jackline.Owner, id jackline.
 		if _, err := w.exec(`UPDATE grants SET revoked = ? WHERE id = ?`, nanos(time.Now()), string(id)); err != nil {
 			return err
 		}
-		return w.audit(d.keys, d.audit(owner, grantLine(jackline.AuditRevoked, g.Session, g)))
+		return w.audit(d.keys, d.audit(owner, chain.Granted(jackline.AuditRevoked, g.Session, g)))
 	}})
 }

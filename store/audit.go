@@ -3,19 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
 )
-
-// maxAuditWord is how long a name in a line of the audit may be, in bytes: those of tools and rules are shorter.
-const maxAuditWord = 120
 
 // A chainEnd is where the audit ends, as the writer knows it.
 type chainEnd struct {
@@ -32,97 +26,6 @@ const auditWidth = 27
 
 const sqlAudit = `INSERT INTO audit (` + auditColumns + `) VALUES `
 
-// auditLine makes a line ready: times, owner and digests. Its number and its MAC come last, from the writer.
-func (d *DB) auditLine(owner jackline.Owner, now time.Time, e jackline.AuditEntry) jackline.AuditEntry {
-	if e.Owner == "" {
-		e.Owner = owner
-	}
-	if e.At.IsZero() {
-		e.At = now
-	}
-	e.At = time.Unix(0, nanos(e.At)).UTC()
-	e.In = max(e.In, int64(len(e.Value)))
-	if e.Args == "" {
-		e.Args = d.keys.Digest("value", e.Value)
-	}
-	if e.Chain == "" {
-		e.Chain = d.keys.Rulings(e.Rulings)
-	}
-	e.Value, e.Rulings, e.Prev, e.MAC = nil, nil, "", ""
-	e.Tool, e.Rule, e.Stage, e.By, e.What = auditWord(e.Tool), auditWord(ruleWord(e.Rule)), auditWord(e.Stage), auditWord(e.By), auditWord(e.What)
-	return e
-}
-
-// ruleWord is the name of a rule without what it is about: an owner's own rule names paths, hosts and commands.
-func ruleWord(rule string) string {
-	if name, _, ok := strings.Cut(rule, "("); ok {
-		return name + "(…)"
-	}
-	return rule
-}
-
-// auditWord is a name that is safe to stand in a line: short, and all of it visible.
-func auditWord(s string) string {
-	plain := func(r rune) bool { return unicode.IsGraphic(r) && r != unicode.ReplacementChar }
-	if len(s) <= maxAuditWord && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if !plain(r) {
-			r = '?'
-		}
-		if b.Len()+len(string(r)) > maxAuditWord {
-			break
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// implied are the lines that follow from a record: what is asked and answered, what is granted, and a change of mode.
-func implied(rec jackline.Record) []jackline.AuditEntry {
-	var list []jackline.AuditEntry
-	for _, a := range rec.Approvals {
-		kind, verdict := jackline.AuditAsked, jackline.Ask
-		switch a.State {
-		case jackline.Pending:
-		case jackline.Approved:
-			kind, verdict = jackline.AuditApproved, jackline.Allow
-		case jackline.Refused:
-			kind, verdict = jackline.AuditDenied, jackline.Deny
-		case jackline.Lapsed:
-			kind, verdict = jackline.AuditLapsed, jackline.Deny
-		case jackline.Withdrawn:
-			kind, verdict = jackline.AuditWithdrawn, jackline.Deny
-		case jackline.Used:
-			kind, verdict = jackline.AuditUsed, jackline.Allow
-		}
-		list = append(list, jackline.AuditEntry{
-			Kind: kind, Session: rec.Session, Turn: a.Turn, Call: a.Call, Tool: a.Tool, By: a.Answer.By, Verdict: verdict.String(), Rule: a.Rule,
-			Stage: "approval", Approval: a.ID, Scope: a.Answer.Scope, What: string(a.Kind), Labels: a.Labels, Sandbox: a.Sandbox.Level, Value: a.Args,
-		})
-	}
-	for _, g := range rec.Grants {
-		kind := jackline.AuditGranted
-		if !g.Revoked.IsZero() {
-			kind = jackline.AuditRevoked
-		}
-		list = append(list, grantLine(kind, rec.Session, g))
-	}
-	if rec.Mode != nil {
-		list = append(list, jackline.AuditEntry{Kind: jackline.AuditMode, Session: rec.Session, What: rec.Mode.String()})
-	}
-	return list
-}
-
-func grantLine(kind jackline.AuditKind, s jackline.SessionID, g jackline.Grant) jackline.AuditEntry {
-	return jackline.AuditEntry{
-		Kind: kind, Session: s, Turn: g.Turn, Tool: g.Tool, Approval: g.Approval, Grant: g.ID, Scope: g.Scope, What: string(g.Kind),
-		Value: json.RawMessage(g.Value),
-	}
-}
-
 // audit makes the lines of a piece ready.
 func (d *DB) audit(owner jackline.Owner, list ...jackline.AuditEntry) []jackline.AuditEntry {
 	if len(list) == 0 {
@@ -131,7 +34,7 @@ func (d *DB) audit(owner jackline.Owner, list ...jackline.AuditEntry) []jackline
 	now := time.Now()
 	list = slices.Clone(list)
 	for i := range list {
-		list[i] = d.auditLine(owner, now, list[i])
+		list[i] = d.keys.Ready(owner, now, list[i])
 	}
 	return list
 }

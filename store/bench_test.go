@@ -151,3 +151,21 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAppendAudited is BenchmarkAppendStep with the line that the audit has of a read.
+func BenchmarkAppendAudited(b *testing.B) {
+	d := openTest(b, b.TempDir())
+	s := newSession(b, d, me)
+	turn := &jackline.Turn{ID: jackline.NewID[jackline.TurnID]("t_"), Prompt: "Do something useful", Status: jackline.Running, Created: time.Now()}
+	n := 0
+	defer cpu(b)()
+	rec := stepRecord(s.ID, turn, "", n)
+	for b.Loop() {
+		n++
+		rec.Calls[0].ID = jackline.CallID(strconv.Itoa(n))
+		rec.Audit = []jackline.AuditEntry{auditEntry(n)}
+		if _, err := d.Append(b.Context(), me, rec); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -76,26 +76,12 @@ func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.A
 		return folderFault("store.ExportAudit", d.dir, err)
 	}
 	q.After, q.Before, q.Limit = 0, head.N+1, maxPage
-	x, err := d.keys.NewExporter(w, head, q != jackline.AuditQuery{Everybody: true, Before: q.Before, Limit: q.Limit})
-	if err != nil {
-		return err
-	}
-	for {
-		q.Oldest = true
-		lines, err := d.Audit(ctx, owner, q)
-		if err != nil {
-			return err
-		}
-		for _, e := range lines {
-			if err := x.Line(e); err != nil {
-				return err
-			}
-			q.After = e.N
-		}
-		if len(lines) < maxPage {
-			return x.Close()
-		}
-	}
+	filtered := q != jackline.AuditQuery{Everybody: true, Before: q.Before, Limit: q.Limit}
+	q.Oldest = true
+	return d.keys.Export(w, head, filtered, maxPage, func(after int64, _ int) ([]jackline.AuditEntry, error) {
+		q.After = after
+		return d.Audit(ctx, owner, q)
+	})
 }
 
 // AuditKeys are the keys of the audit in a data folder, for checking an export. It opens no database and makes no key.
@@ -199,15 +185,14 @@ func (w *writer) macOf(n int64) (m chain.MAC, ok bool, err error) {
 // means that it could not be read.
 func (d *DB) VerifyAudit(ctx context.Context, full bool) (jackline.AuditReport, error) {
 	const op = "store.VerifyAudit"
-	v := chain.Verifier{Keys: d.keys}
-	var after int64
+	var from int64
 	if !full {
 		last, err := d.auditRows(ctx, op, `1 = 1 ORDER BY n DESC`, 1)
 		if err != nil {
 			return jackline.AuditReport{}, err
 		}
-		if len(last) > 0 && last[0].N > cheapLines {
-			after, v.Anywhere = last[0].N-cheapLines, true
+		if len(last) > 0 {
+			from = max(0, last[0].N-cheapLines)
 		}
 	}
 	// The head is read first: what is written meanwhile only puts the table farther ahead.
@@ -217,29 +202,7 @@ func (d *DB) VerifyAudit(ctx context.Context, full bool) (jackline.AuditReport, 
 	}
 	_, before := parseSealed(flag)
 	head, headErr := d.keys.Read(d.dir)
-	for {
-		lines, err := d.auditRows(ctx, op, `n > ? ORDER BY n`, maxPage, after)
-		if err != nil {
-			return jackline.AuditReport{}, err
-		}
-		for _, e := range lines {
-			v.Line(e)
-			after = e.N
-		}
-		if len(lines) < maxPage {
-			break
-		}
-	}
-	var at chain.MAC
-	named, err := d.auditRows(ctx, op, `n = ?`, 1, head.N)
-	if err != nil {
-		return jackline.AuditReport{}, err
-	}
-	if len(named) > 0 {
-		at, _ = chain.ParseMAC(named[0].MAC)
-	}
-	v.Head(head, headErr, before, at, len(named) > 0)
-	r := v.Report()
-	r.Full = full || r.First <= 1
-	return r, nil
+	return d.keys.Verify(from, head, headErr, before, func(after int64, limit int) ([]jackline.AuditEntry, error) {
+		return d.auditRows(ctx, op, `n > ? ORDER BY n`, limit, after)
+	})
 }

@@ -389,7 +389,8 @@ func plainReason(err error) string {
 
 // prepare marks a fresh database as ours, brings it to this version, and checks that the key belongs to it.
 func (d *DB) prepare(ctx context.Context, fresh bool) error {
-	if _, err := d.write.ExecContext(ctx, sqlJournal); err != nil {
+	err := patiently(ctx, func() error { _, err := d.write.ExecContext(ctx, sqlJournal); return err })
+	if err != nil {
 		return err
 	}
 	if fresh {
@@ -465,15 +466,38 @@ func (d *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const looks = 5
-	for look := 1; ; look++ {
-		err := d.migrateOnce(ctx, p)
-		if err == nil {
-			_, err = d.write.ExecContext(ctx, sqlVersion+" = "+strconv.Itoa(newest))
-		}
-		var final *jackline.Error
-		if err == nil || look == looks || ctx.Err() != nil || errors.As(err, &final) {
+	return patiently(ctx, func() error {
+		if err := d.migrateOnce(ctx, p); err != nil {
 			return err
+		}
+		_, err := d.write.ExecContext(ctx, sqlVersion+" = "+strconv.Itoa(newest))
+		return err
+	})
+}
+
+// patiently tries again what failed because another process opens the same folder: SQLite tells some of those that meet there so
+// at once, and lets them wait for nothing. Other errors may come of the same, so they get a few tries as well.
+func patiently(ctx context.Context, try func() error) error {
+	const (
+		looks = 5
+		waits = 40
+		pause = 5 * time.Millisecond // longer each time: in all half as long as a lock is waited for
+	)
+	for look, wait := 1, 1; ; {
+		err := try()
+		var final *jackline.Error
+		switch {
+		case err == nil || ctx.Err() != nil || errors.As(err, &final) || look == looks || wait == waits:
+			return err
+		case !isBusy(err):
+			look++
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Duration(wait) * pause):
+			wait++
 		}
 	}
 }

@@ -158,6 +158,12 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
+// isBusy reports whether err says that another process holds the database.
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
 // sqlLastSeq is the newest number of the store-wide sequence. The counter holds those of events that were deleted.
 const sqlLastSeq = `SELECT max(value, coalesce((SELECT max(seq) FROM events), 0)) FROM counters WHERE name = 'seq'`
 

@@ -64,6 +64,29 @@ func (x *Exporter) Close() error {
 	return errors.Join(x.enc.Encode(closing{End: true, Lines: x.lines}), x.w.Flush())
 }
 
+// Export writes all lines that a reader gives, page by page of so many.
+func (k Keys) Export(w io.Writer, h Head, filtered bool, page int, read Reader) error {
+	x, err := k.NewExporter(w, h, filtered)
+	if err != nil {
+		return err
+	}
+	for at := int64(0); ; {
+		lines, err := read(at, page)
+		if err != nil {
+			return err
+		}
+		for _, e := range lines {
+			if err := x.Line(e); err != nil {
+				return err
+			}
+			at = e.N
+		}
+		if len(lines) < page {
+			return x.Close()
+		}
+	}
+}
+
 // VerifyExport looks at an export. With the keys of the store it finds every line that was changed, and with all lines of the
 // store also those that are missing. Without keys it finds only lines that do not follow each other: a person who changes a
 // line and makes its MACs fit one another is not found out. An error means that r could not be read, or is no export.

@@ -88,6 +88,44 @@ func (v *Verifier) fault(n int64, kind jackline.AuditBreak, text string) {
 	v.report.Faults = append(v.report.Faults, jackline.AuditProblem{N: n, Kind: kind, Text: text})
 }
 
+// pageLines is how many lines are read at a time.
+const pageLines = 500
+
+// A Reader reads lines behind one, oldest first, at most so many. Fewer means that there are no more.
+type Reader func(after int64, limit int) ([]jackline.AuditEntry, error)
+
+// Verify looks at the lines behind from, and at the head: as Read gave it, before the lines were read. See [Keys.Against] for
+// sealed. An error is one of the reader's.
+func (k Keys) Verify(from int64, h Head, headErr error, sealed int64, read Reader) (jackline.AuditReport, error) {
+	v := Verifier{Keys: k, Anywhere: from > 0}
+	for at := from; ; {
+		lines, err := read(at, pageLines)
+		if err != nil {
+			return jackline.AuditReport{}, err
+		}
+		for _, e := range lines {
+			v.Line(e)
+			at = e.N
+		}
+		if len(lines) < pageLines {
+			break
+		}
+	}
+	named, err := read(h.N-1, 1)
+	if err != nil {
+		return jackline.AuditReport{}, err
+	}
+	var at MAC
+	ok := len(named) > 0 && named[0].N == h.N
+	if ok {
+		at, _ = ParseMAC(named[0].MAC)
+	}
+	v.Head(h, headErr, sealed, at, ok)
+	r := v.Report()
+	r.Full = from == 0
+	return r, nil
+}
+
 // Head compares the lines with the head, once all were looked at. at is the MAC of the line that the head names, and ok is
 // false where there is no such line. sealed is the line up to which the program knows that it sealed: see [Keys.Against].
 func (v *Verifier) Head(h Head, err error, sealed int64, at MAC, ok bool) {

@@ -109,3 +109,23 @@ func TestEngines(t *testing.T) {
 		}
 	}
 }
+
+func TestAudit(t *testing.T) {
+	fault := jackline.AuditProblem{N: 7, Kind: jackline.BreakCut, Text: "The audit ends at line 6."}
+	for _, test := range []struct {
+		r    jackline.AuditReport
+		err  error
+		want jackline.CheckState
+		text string
+	}{
+		{jackline.AuditReport{OK: true}, nil, jackline.CheckOK, "Nothing was decided yet."},
+		{jackline.AuditReport{OK: true, Checked: 5, Last: 9}, nil, jackline.CheckOK, "9 lines"},
+		{jackline.AuditReport{OK: true, Last: 9, Noted: []jackline.AuditEntry{{N: 8, What: "head"}}}, nil, jackline.CheckWarn, "line 8"},
+		{jackline.AuditReport{Faults: []jackline.AuditProblem{fault}}, nil, jackline.CheckFail, fault.Text},
+		{jackline.AuditReport{}, jackline.E("x", jackline.Internal, nil, "It cannot be read."), jackline.CheckFail, "cannot be read"},
+	} {
+		if k := doctor.Audit(test.r, test.err); k.State != test.want || !strings.Contains(k.Text, test.text) {
+			t.Errorf("%+v: %+v", test.r, k)
+		}
+	}
+}

@@ -440,6 +440,7 @@ export const t = {
       'grant.revoked': 'Permission revoked',
       'session.created': 'New chat',
       'session.mode': 'Mode',
+      'session.taint-gate': 'Taint gate',
       'session.deleted': 'Chat deleted',
       'setting.changed': 'Setting',
       'switch.on': 'Switched on',
