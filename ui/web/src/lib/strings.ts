@@ -597,6 +597,7 @@ export const t = {
     open: 'Open',
     openHigh: 'Open to allow',
     openRow: (title: string) => `Open: ${title}`,
+    openHighRow: (title: string) => `Open to allow: ${title}`,
     send: (n: number, all: number) => (n === 0 ? 'Answer' : `Send ${n} of ${all} answers`),
     help: 'What you leave open keeps waiting. High risk is allowed on a card of its own.',
     back: 'All of this step',

@@ -306,7 +306,7 @@ describe('the card', () => {
   it('can be opened from among the calls of its step, and left again', async () => {
     const { page } = await enter()
     await prompt(page, 'step')
-    await button(page, 'Open: Change c.txt').click()
+    await button(page, 'Open to allow: Change c.txt').click()
     await page.locator('[data-card]').getByText('high risk').first().waitFor()
     await button(page, 'All of this step').click()
     await page.getByText('4 calls of step 1 wait for you').waitFor()
