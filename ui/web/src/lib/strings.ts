@@ -542,6 +542,7 @@ export const t = {
     expandAll: (lines: number) => `Show all ${number.format(lines)} lines`,
     expand: 'Show everything',
     mustExpand: 'Show everything before you allow it.',
+    decoded: 'Encoded in it',
     marks: 'Characters that hide or imitate others are marked.',
     mark: {
       control: 'control character',
