@@ -27,9 +27,7 @@ type Named struct {
 // environment is the name of the fact about the variables that a command gets.
 const environment = "the environment"
 
-// commandFacts are what a yes to a command is bound to besides its text: the folder that it starts in, the shell, the programs that
-// it would find, the scripts and files that tell these what to do, and the variables that it gets. What a program in turn loads is
-// not among them, but for the files in which a project says what its own commands are.
+// commandFacts are what a yes to a command is bound to besides its text: the shell, and what [processFacts] gives of what it names.
 func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.Fact, error) {
 	folder, err := d.Root.Dir(cwd)
 	if err != nil {
@@ -37,7 +35,6 @@ func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.
 	}
 	dir := folder.Path
 	folder.Close()
-	env := job.Env(d.Environ)
 	var named Named
 	if d.Named != nil {
 		named = d.Named(command, dir)
@@ -46,13 +43,21 @@ func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.
 		return nil, jackline.E("builtin.facts", jackline.Unprocessed, nil,
 			"The command names more files and programs than can be looked at; put it into a script, or run it in parts.")
 	}
+	named.Programs = append([]string{job.Shell()}, named.Programs...)
+	return processFacts(ctx, d, named, dir)
+}
+
+// processFacts are what a yes to anything that starts processes in an absolute folder is bound to: that folder, the programs that
+// would be found, the scripts and files that tell these what to do, and the variables that they get. What a program in turn loads is
+// not among them, but for the files in which a project says what its own commands are.
+func processFacts(ctx context.Context, d Deps, named Named, dir string) ([]jackline.Fact, error) {
+	env := job.Env(d.Environ)
 	programs := []string{}
-	for _, name := range append([]string{job.Shell()}, named.Programs...) {
+	for _, name := range named.Programs {
 		if p := lookPath(env, name); p != "" && !slices.Contains(programs, p) {
 			programs = append(programs, p)
 		}
 	}
-	facts := workspace.Identify(programs)
 	files := []string{dir}
 	add := func(p string) {
 		if !strings.ContainsAny(p, "?*") && !slices.Contains(files, p) { // else the text does not determine it
@@ -66,7 +71,8 @@ func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.
 		add(f)
 	}
 	seen, err := workspace.ObserveAt(ctx, files, !named.Data)
-	return append(append(facts, seen...), jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), err
+	facts := append(workspace.Identify(programs), seen...)
+	return append(facts, jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), err
 }
 
 // ownFiles are where programs read by themselves what they are to run, looked up in the folders that a command works in. Git's are its

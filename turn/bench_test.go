@@ -142,7 +142,7 @@ func (b *bench) open(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill})
+	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill, Named: named})
 	if b.o.Web {
 		tools = append(tools, web.All(b.web)...)
 	}
@@ -180,7 +180,8 @@ func (b *bench) open(t testing.TB) {
 		Gate: func(jackline.Session) (*tool.Gate, error) {
 			return &tool.Gate{
 				Tools: set, Judge: judge, Desk: b.desk, Log: db, Keeper: undo.New(root, db, db, shell.ReadOnly), Marks: known.Marks(root),
-				Halted: func() bool { return b.o.Killed },
+				Halted:  func() bool { return b.o.Killed },
+				Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) { return root.Observe(ctx, i.Touches) },
 			}, nil
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
@@ -188,6 +189,17 @@ func (b *bench) open(t testing.TB) {
 		Memory:   db,
 		Guide:    func(context.Context, jackline.Session) (string, error) { return b.o.Guide, nil },
 	}
+}
+
+// named is what a command reads, for the facts of its card.
+func named(command, dir string) builtin.Named {
+	var n builtin.Named
+	for _, t := range shell.Judge(command, shell.World{Workspace: dir, Dir: dir}, shell.Bash).Touches {
+		if t.Kind == shell.Reads {
+			n.Files = append(n.Files, t.Name)
+		}
+	}
+	return n
 }
 
 func (b *bench) write(t testing.TB, path, text string) {
@@ -277,6 +289,13 @@ func (b *bench) answer(t testing.TB, id jackline.TurnID, line string) {
 	}
 	row := rows[0]
 	word, rest, _ := strings.Cut(line, " ")
+	if word == "meanwhile" {
+		change, then, _ := strings.Cut(rest, "; ")
+		path, text, _ := strings.Cut(change, "=")
+		b.write(t, path, text+"\n")
+		b.answer(t, id, then)
+		return
+	}
 	a := jackline.Answer{By: "script"}
 	var edited *approval.EditedIntent
 	switch word {

@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite what the transcripts want")
 //	web/HOST, web/HOST/PATH  the web, see [pages]
 //	prompt       what the owner wants; prompt.2 … are further turns of the same session
 //	answers      a person's answers, one line a card, in the order in which the cards open:
-//	             yes [once|task|chat], no [reason], edit JSON, say ANSWER | ANSWER, decline, steer WORDS, stop, expire
+//	             yes [once|task|chat], no [reason], edit JSON, say ANSWER | ANSWER, decline, steer WORDS, stop, expire;
+//	             meanwhile PATH=TEXT; ANSWER  changes a file before the answer
 //	want.events  what the log then holds, ids and times masked
 //	want.files/PATH, want.gone
 //	want.request.N  what the model was sent in its Nth request

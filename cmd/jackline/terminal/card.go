@@ -46,6 +46,9 @@ func (k *card) print(t *Terminal) {
 	default:
 		fmt.Fprintf(t.Err, "  %s\n  %s\n", inset(a.Title), inset(string(a.Args)))
 	}
+	for _, text := range Decoded(string(a.Args)) {
+		fmt.Fprintf(t.Err, "  decoded %s\n", inset(text))
+	}
 	for _, touch := range a.Touches {
 		fmt.Fprintf(t.Err, "  %s %s: %s\n", touch.Effect, inset(touch.Kind), inset(touch.Name))
 	}

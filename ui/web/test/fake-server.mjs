@@ -259,6 +259,23 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
     ['GET', /^\/api\/tools\/approvals$/, (_m, _b, q) =>
       [...approvals.values()].filter((a) => (q.get('state') ? a.state === q.get('state') : a.state === 'pending') && (!q.get('session') || a.session === q.get('session'))).map(plain)],
     ['GET', /^\/api\/tools\/approvals\/(\w+)$/, ([aid]) => plain(found(approvals.get(aid)))],
+    ['POST', /^\/api\/tools\/approvals$/, (_m, body) =>
+      body.answers.map(({ id: aid, ...answer }) => {
+        const a = approvals.get(aid)
+        if (!a) return { id: aid, status: 404, problem: { detail: 'There is no such approval.' } }
+        if (a.state !== 'pending') return { id: aid, status: 409, problem: { detail: 'This was answered already.', by: a.answer?.by ?? '' } }
+        if (a.risk === 'high' && answer.approved && !answer.confirm) return { id: aid, status: 422, problem: { detail: 'This has high risk.' } }
+        log.push({ path: 'answers', id: aid, ...answer })
+        close(a, answer.approved ? 'approved' : 'denied', { yes: !!answer.approved, scope: answer.scope })
+        return { id: aid, status: 200, approval: plain(a) }
+      })],
+    ['POST', /^\/api\/tools\/approvals\/(\w+)\/extend$/, ([aid]) => {
+      const a = found(approvals.get(aid))
+      if (a.state !== 'pending') throw new Problem(409, 'conflict', 'This was answered already.')
+      a.expires = new Date(Date.now() + 86_340_000).toISOString()
+      if (a.session) emit(a.session, a.turn, 'tool.approval_extended', { approval: a.id, call: a.call, expires: a.expires, by: 'page' })
+      return plain(a)
+    }],
     ['POST', /^\/api\/tools\/approvals\/(\w+)$/, ([aid], body) => {
       const a = found(approvals.get(aid))
       if (a.state === 'expired') throw new Problem(410, 'gone', 'Nobody answered in time.')
@@ -275,6 +292,12 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       if (body.approved && !a.scopes.includes(body.scope ?? 'once')) throw new Problem(409, 'conflict', 'That is not offered here.')
       if (body.args && body.args.path?.startsWith('/')) throw new Problem(403, 'forbidden', 'That path is outside the workspace.', { decision: 'deny', rule: 'P1' })
       if (body.args) a.args = body.args
+      if (body.pattern === 'demo_edit(*)') throw new Problem(422, 'unprocessable', 'The pattern is too wide.')
+      if (body.scope === 'workspace') {
+        if (!body.confirm) throw new Problem(422, 'unprocessable', 'Send confirm with it.')
+        permissions.rules.push({ do: 'allow', pattern: body.pattern ?? a.pattern, workspace: a.folder })
+      }
+      if (body.pattern) a.given = body.pattern
       const scope = body.approved ? (body.scope ?? 'once') : undefined
       if (scope === 'chat' || scope === 'task') {
         grants.push({ id: id('g'), session: a.session, turn: scope === 'task' ? a.turn : undefined, scope, tool: a.tool, kind: 'folder', value: a.folder, mode: 'allow-reads', approval: a.id, created: now() })
@@ -701,6 +724,36 @@ const scripts = {
     }
     c.step('tool')
     await c.say(`Done: ${cards.map((a) => a.state).join(', ')}.`)
+    c.step('answer')
+  },
+
+  // A step with calls of all kinds of risk, and one that waits not much longer.
+  async step(c) {
+    const calls = [['a.txt', 'low'], ['b.txt', 'medium'], ['c.txt', 'high'], ['d.txt', 'low']].map(([p, risk]) => [c.call('demo_edit', `Change ${p}`, 'edit', { path: p }), p, risk])
+    const cards = calls.map(([call, p, risk], k) =>
+      c.open(call, {
+        risk, view: { shape: 'text', text: k === 3 ? Array.from({ length: 30 }, (_, i) => `line ${i + 1}`).join('\n') : 'short' },
+        touches: [{ effect: ['write'], kind: 'path', name: p }], scopes: ['once', 'task', 'chat', 'workspace'], pattern: 'demo_edit(*)',
+      }),
+    )
+    for (const [i, a] of cards.entries()) {
+      const state = await c.wait(a)
+      c.result(calls[i][0], state === 'approved' ? 'ok' : 'denied', state, a.view, { by: a.answer.by })
+    }
+    c.step('tool')
+    await c.say(`Step: ${cards.map((a) => a.state).join(', ')}.`)
+    c.step('answer')
+  },
+
+  async rule(c) {
+    const call = c.call('demo_run', 'Run npm run lint', 'execute', { command: 'npm run lint' })
+    const state = await c.ask(call, {
+      effects: ['exec'], risk: 'low', view: { shape: 'terminal', text: 'npm run lint' }, scopes: ['once', 'task', 'chat', 'workspace'], covers: 'this exact command only',
+      pattern: 'demo_run(npm run lint)', expires: new Date(Date.now() + 1_500_000).toISOString(),
+    })
+    c.result(call, state === 'approved' ? 'ok' : 'denied', state, { shape: 'terminal', text: state, exit: 0 }, { by: 'page' })
+    c.step('tool')
+    await c.say(`The rule: ${state}.`)
     c.step('answer')
   },
 

@@ -1,7 +1,9 @@
 // The state of the page and everything that changes it. Components read it and call it; it alone talks to the server.
 
 import { ApiError, Client } from './api'
+import type { RowAnswer } from './batch'
 import { active, empty, reduceAll, skipGap, type Chat } from './chat'
+import { duration } from './format'
 import { Stream, type Connection } from './sse'
 import { kept, tab } from './storage'
 import { t } from './strings'
@@ -405,6 +407,9 @@ class App {
       case 'tool.approval_needed':
         this.#fetchCard(d.approval)
         break
+      case 'tool.approval_extended':
+        this.#extended(d.approval, d.expires)
+        break
       case 'tool.approved':
       case 'tool.denied':
       case 'tool.expired':
@@ -575,6 +580,43 @@ class App {
     }
   }
 
+  /** Answers several cards, each by itself. Gives what to show of those that were not taken and stay open, by their ids. */
+  async answerAll(answers: RowAnswer[]): Promise<{ all: string; rows: Record<string, string> }> {
+    for (const a of answers) this.#answering.add(a.id)
+    const rows: Record<string, string> = {}
+    try {
+      const list = await this.client.post<{ id: string; status: number; problem?: { detail?: string; by?: string } }[]>('/api/tools/approvals', { answers })
+      let closed = 0
+      for (const r of list) {
+        if (r.problem && r.status !== 404 && r.status !== 410 && !(r.status === 409 && r.problem.by)) rows[r.id] = r.problem.detail ?? t.batch.failed(1)
+        else if (r.problem) closed++
+      }
+      this.desk = this.desk.filter((a) => rows[a.id] !== undefined || !list.some((r) => r.id === a.id))
+      if (closed) this.toast(t.batch.failed(closed) + ' ' + t.card.answeredBy(list.find((r) => r.problem?.by)?.problem?.by ?? ''), true)
+      return { all: '', rows }
+    } catch (e) {
+      return { all: say(e), rows }
+    } finally {
+      setTimeout(() => answers.forEach((a) => this.#answering.delete(a.id)), 5000)
+    }
+  }
+
+  /** Lets a card wait longer. Gives the sentence to show if it does not. */
+  async extend(card: Approval): Promise<string> {
+    try {
+      const now = await this.client.post<Approval>('/api/tools/approvals/' + encodeURIComponent(card.id) + '/extend', {})
+      this.#extended(now.id, now.expires)
+      this.polite = t.card.longerDone(duration(Date.parse(now.expires) - this.now))
+      return ''
+    } catch (e) {
+      return say(e)
+    }
+  }
+
+  #extended(id: string, expires: string): void {
+    this.desk = this.desk.map((a) => (a.id === id ? { ...a, expires } : a))
+  }
+
   // All chats
 
   #openWorld(): void {
@@ -628,6 +670,9 @@ class App {
       case 'tool.approval_needed':
         this.#patchRow(id, { status: 'waiting' })
         this.#fetchCard(d.approval)
+        break
+      case 'tool.approval_extended':
+        this.#extended(d.approval, d.expires)
         break
       case 'tool.approved':
       case 'tool.denied':

@@ -71,3 +71,34 @@ export function plain(text: string, most = longest): string {
   const chars = [...seen]
   return chars.length > most ? chars.slice(0, most - 1).join('') + '…' : seen
 }
+
+const most = 10
+const longestDecoded = 4000
+
+/** The texts that pieces of a text hold in base64, as a shell or PowerShell would decode them. What decodes to no text, as a digest, is left out. */
+export function decoded(text: string): string[] {
+  const out: string[] = []
+  for (const [piece] of text.matchAll(/[A-Za-z0-9+/_-]{16,}={0,2}/g)) {
+    let bytes: Uint8Array
+    try {
+      bytes = Uint8Array.from(atob(piece.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0))
+    } catch {
+      continue
+    }
+    for (const form of ['utf-8', 'utf-16le']) {
+      let s: string
+      try {
+        s = new TextDecoder(form, { fatal: true }).decode(bytes)
+      } catch {
+        continue
+      }
+      const chars = [...s]
+      const plainOnes = chars.filter((c) => c.codePointAt(0)! < 128).length
+      if (chars.length < 6 || plainOnes * 10 < chars.length * 9 || /[^\P{Cc}\n\t\r]/u.test(s)) continue
+      out.push(chars.length > longestDecoded ? chars.slice(0, longestDecoded).join('') + '…' : s)
+      break
+    }
+    if (out.length === most) break
+  }
+  return out
+}

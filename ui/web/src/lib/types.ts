@@ -3,7 +3,7 @@
 export type Mode = 'plan' | 'ask' | 'allow-reads' | 'allow-edits' | 'allow-all'
 export type Status = 'queued' | 'running' | 'waiting' | 'done' | 'stopped' | 'step-limit' | 'failed' | 'interrupted'
 export type Outcome = 'denied' | 'ok' | 'error' | 'expired' | 'cancelled' | 'unknown'
-export type Scope = 'once' | 'task' | 'chat'
+export type Scope = 'once' | 'task' | 'chat' | 'workspace'
 export type OnAsk = 'deny' | 'fail' | 'wait'
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -181,6 +181,10 @@ export interface Approval {
 export interface ApprovalAnswer {
   approved?: boolean
   scope?: Scope
+  /** What a yes beyond once covers, where that is not what the card says. */
+  pattern?: string
+  /** Said twice: a rule for the workspace, or high risk among several answers. */
+  confirm?: boolean
   reason?: string
   args?: Json
   answers?: string[][]
@@ -404,6 +408,8 @@ export interface Rule {
   pattern: string
   match?: string[]
   not_match?: string[]
+  /** The folder in whose chats alone the rule holds. */
+  workspace?: string
 }
 
 export interface Grant {

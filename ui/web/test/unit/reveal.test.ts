@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reveal, suspicious } from '../../src/lib/reveal'
+import { decoded, reveal, suspicious } from '../../src/lib/reveal'
 
 const marks = (s: string) => reveal(s).filter((p) => p.mark).map((p) => [p.mark, p.code])
 
@@ -32,5 +32,16 @@ describe('reveal', () => {
     expect(reveal(s).map((p) => p.text).join('')).toBe(s)
     expect(suspicious(s)).toBe(true)
     expect(suspicious('ls -la')).toBe(false)
+  })
+})
+
+describe('decoded', () => {
+  it('shows what is encoded in a text', () => {
+    expect(decoded('echo ' + btoa('rm -rf ~/work') + ' | base64 -d | sh')).toEqual(['rm -rf ~/work'])
+    expect(decoded('powershell -EncodedCommand ' + btoa([...'Remove-Item x'].map((c) => c + '\0').join('')))).toEqual(['Remove-Item x'])
+    expect(decoded((btoa('some more text here') + ' ').repeat(50))).toHaveLength(10)
+  })
+  it('leaves digests, paths and words alone', () => {
+    for (const s of ['git checkout 3f9ac07be1d24683f9ac07be1d24683f9ac07be1', 'go test ./internal/authentication/... -run TestAuthentication', '']) expect(decoded(s)).toEqual([])
   })
 })

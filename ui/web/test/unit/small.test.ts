@@ -41,6 +41,15 @@ describe('rules', () => {
     expect(parseRules(formatRules(before), before)).toEqual({ rules: before })
     expect(parseRules('ask toy(a b)\n\n# note\n', before)).toEqual({ rules: [{ do: 'ask', pattern: 'toy(a b)' }] })
   })
+  it('keep the folder in whose chats they hold', () => {
+    const before = [
+      { do: 'allow' as const, pattern: 'toy(make in /x)', workspace: '/home/me/my site' },
+      { do: 'allow' as const, pattern: 'toy(make in /x)' },
+      { do: 'deny' as const, pattern: 'toy*', workspace: 'C:\\work' },
+    ]
+    expect(parseRules(formatRules(before), before)).toEqual({ rules: before })
+    expect(parseRules('allow toy(a) in /b\nask toy(cat in b)', [])).toEqual({ rules: [{ do: 'allow', pattern: 'toy(a)', workspace: '/b' }, { do: 'ask', pattern: 'toy(cat in b)' }] })
+  })
   it('name the line that is none', () => expect(parseRules('allow a\npermit b', [])).toEqual({ bad: 2 }))
 })
 
