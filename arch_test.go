@@ -46,20 +46,21 @@ var ours = law{
 		"extract/pdf": 0,
 
 		// What is known about one thing each. They do not know each other.
-		"tool":      1,
-		"policy":    1,
-		"workspace": 1,
-		"model":     1,
-		"approval":  1,
-		"job":       1,
-		"skill":     1,
-		"store":     1,
-		"ui":        1,
-		"shell":     4, // over its parts
-		"sandbox":   1,
-		"redact":    1,
-		"egress":    1,
-		"extract":   1,
+		"tool":          1,
+		"policy":        1,
+		"workspace":     1,
+		"model":         1,
+		"approval":      1,
+		"job":           1,
+		"skill":         1,
+		"store":         1,
+		"ui":            1,
+		"shell":         4, // over its parts
+		"sandbox":       1,
+		"sandbox/stage": 0, // what a process does before it becomes a command
+		"redact":        1,
+		"egress":        1,
+		"extract":       1,
 
 		// The parts of shell.
 		"shell/value":   0,
@@ -77,6 +78,7 @@ var ours = law{
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":          2,
 		"web":              2,
+		"cell":             2, // over sandbox, workspace, job and egress
 		"mcp":              2,
 		"model/openai":     2,
 		"model/script":     2,
@@ -170,7 +172,9 @@ var ours = law{
 		"approval":              "the clock of waiting rows",
 		"store":                 "the writer of group commits and the mover of its log, both waited for in Close",
 		"turn":                  "pure reads of one step in parallel, and children; both waited for",
+		"cell":                  "the proxy of a command, waited for when the command has ended",
 		"builtin":               "searches that run side by side and are waited for",
+		"egress":                "the two ways of a tunnel, waited for",
 		"sandbox":               "the thread that is locked while it is confined",
 		"model/openai":          "the reader of a stream that may stall",
 		"model/detect":          "engines that are asked at the same time",
@@ -183,7 +187,8 @@ var ours = law{
 	},
 
 	processes: map[string]string{
-		"job":          "runs commands that outlive a call",
+		"job":          "runs commands, through a cage where there is one",
+		"cell":         "names what a cage starts; job and sandbox start it",
 		"sandbox":      "starts itself again, confined",
 		"cmd/jackline": "opens the browser",
 		"bench":        "builds and runs the programs that it measures",
@@ -191,13 +196,14 @@ var ours = law{
 	},
 
 	inits: map[string]string{
-		"sandbox": "pins the main thread, which only works before main",
+		"sandbox/stage": "becomes the held command where it was started to, before anything else is made ready; and pins the main thread, which only works before main",
 	},
 
 	toolWords: []toolWord{
 		{pkg: "cmd/jackline", name: "glob", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "grep", why: "an operation of `permissions test`"},
 		{pkg: "cmd/jackline", name: "shell", why: "a kind of question of `permissions test`"},
+		{pkg: "shell", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "glob", why: "an option of rg"},
 		{pkg: "shell/posix", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "shell", why: "an option of su"},

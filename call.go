@@ -147,6 +147,13 @@ type Intent struct {
 	Touches []Touch
 	Labels  Labels
 	Sandbox Sandbox // what would hold its processes; the zero Sandbox for a call that starts none, and where nothing does
+
+	// Connected is the server that the tool comes from; "" for a tool of the program's own.
+	Connected string
+
+	// Said and Found are addresses that the model did not make up, as far as the touches name any: what stands letter for
+	// letter in the owner's own messages of this session, and what a search of it brought.
+	Said, Found []string
 }
 
 // Verdict is a judge's word. The zero Verdict denies.
@@ -196,6 +203,10 @@ type Rule struct {
 	Pattern  string   `json:"pattern" yaml:"pattern"` // shell(git status*), file_write(src/**), mcp__github__*
 	Match    []string `json:"match,omitempty" yaml:"match,omitempty"`
 	NotMatch []string `json:"not_match,omitempty" yaml:"not_match,omitempty"`
+
+	// EvenTainted lets an allow rule count in a chat that has read text by others. Only an exact command that runs in the
+	// sandbox without network, or writes in one named folder, can be allowed so.
+	EvenTainted bool `json:"even_tainted,omitempty" yaml:"even_tainted,omitempty"`
 }
 
 // Toggles switch whole categories off. The zero Toggles allow nothing; see AllOn.

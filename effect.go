@@ -75,17 +75,38 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 }
 
 // A Touch is one thing that a call will use, resolved before it runs. Naming it opens nothing.
+//
+// What a command would touch besides itself stands in touches of its own, as far as its text tells: paths, hosts, programs, each
+// with Exec among its effects. They are for people and for what is asked about in every mode; how a command is judged otherwise
+// follows from the command.
 type Touch struct {
 	Effect Effect `json:"effect"`
-	Kind   string `json:"kind"` // path, host, command
-	Name   string `json:"name"` // a path relative to the workspace; a host and port; a whole command
+	Kind   string `json:"kind"` // path, host, command, code, program
+	Name   string `json:"name"` // a path relative to the workspace, or absolute outside; a host and port; a whole command; a program
 
 	// Refused says why nobody may allow this, in words for a person; "" where somebody may. A touch with a
 	// reason becomes no card, ever.
 	Refused string `json:"refused,omitempty"`
 
+	// Asks says why a person is asked about this in every mode, in words for them: it lies outside the workspace, or is
+	// protected. "" where nothing speaks against it.
+	Asks string `json:"asks,omitempty"`
+
 	// Exists says that a write would replace something.
 	Exists bool `json:"exists,omitempty"`
+
+	// Dir is, of a command, the folder in which it starts, relative to the workspace; "" is the workspace itself.
+	Dir string `json:"dir,omitempty"`
+
+	// Doubt says, of a command, why it may do more than its text proves, in words for a person: the repository's own settings
+	// name a program that git would start. "" where nothing is known.
+	Doubt string `json:"doubt,omitempty"`
+
+	// Address is, of a host, the whole address, where the model wrote it; "" elsewhere.
+	Address string `json:"address,omitempty"`
+
+	// Service says, of a host, that the owner chose it, so that only the question put to it is the model's.
+	Service bool `json:"service,omitempty"`
 }
 
 // A Fact is what was true of a thing when a person was asked about a call that uses it. A call whose facts have changed is

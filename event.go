@@ -226,9 +226,12 @@ type (
 		Text string `json:"text"`
 	}
 
-	// LabelChanged says that the session's labels grew.
+	// LabelChanged says that the session's labels grew, or that a person switched its taint gate off or on.
 	LabelChanged struct {
 		Labels Labels `json:"labels"`
+
+		Ungated bool `json:"ungated,omitempty"`
+
 		Why    string `json:"why"`
 	}
 
@@ -443,6 +446,7 @@ type Record struct {
 	Title     string     // the session's new title; "" leaves it
 	Mode      *Mode      // the session's new mode
 	Model     *string    // the session's new model; "" is the server's own
+	Ungated   *bool      // whether the session's taint gate is off; nil leaves it
 	Labels    Labels     // added to the session's, never taken away
 	Turn      *Turn      // new, or replaced
 	Calls     []Call     // new, or replaced

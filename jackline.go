@@ -61,6 +61,7 @@ type Session struct {
 	Mode      Mode      `json:"mode"`
 	Model     string    `json:"model,omitempty"` // "" is the server's default
 	Labels    Labels    `json:"labels"`
+	Ungated   bool      `json:"ungated"` // a person switched the taint gate off for this chat
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
 

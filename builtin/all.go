@@ -20,6 +20,15 @@ type Deps struct {
 	// Environ is the program's own environment, which commands inherit after it was cleaned of secrets.
 	Environ []string
 
+	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing.
+	Analyse func(command, dir string) Analysis
+
+	// GitHelper names the first setting in a repository's settings by which git would start a program; "" is none.
+	GitHelper func(config string) string
+
+	// Cell is where commands run; nil holds nothing.
+	Cell Cell
+
 	// Result gives the stored row of a call of the owner's.
 	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)
 
@@ -30,7 +39,7 @@ type Deps struct {
 // All lists the tools in the order in which models are told of them.
 func All(d Deps) []tool.Tool {
 	return []tool.Tool{
-		fileRead(d), fileWrite(d), fileEdit(d), grep(d), shell(d), askUser(), findTools(),
+		fileRead(d), fileWrite(d), fileEdit(d), grep(d), shell(d), python(d), askUser(), findTools(),
 		listDir(d), glob(d), applyPatch(d), fileMove(d), fileCopy(d), fileDelete(d), makeDir(d),
 		clock(), calculator(), updatePlan(), todo(), readResult(d),
 	}

@@ -142,13 +142,13 @@ func TestAliases(t *testing.T) {
 		"read_file": "file_read", "readFile": "file_read", "cat": "file_read", "view": "file_read", "write_file": "file_write", "create_file": "file_write",
 		"edit_file": "file_edit", "str_replace": "file_edit", "bash": "shell", "sh": "shell", "run_command": "shell", "execute": "shell", "ls": "list_dir",
 		"list_files": "list_dir", "mkdir": "make_dir", "rm": "file_delete", "mv": "file_move", "cp": "file_copy", "find_files": "glob", "calc": "calculator",
-		"now": "time", "Shell": "shell", "file-read": "file_read", "file_list": "list_dir", "time_now": "time",
+		"now": "time", "Shell": "shell", "file-read": "file_read", "code_interpreter": "python", "python3": "python", "file_list": "list_dir", "time_now": "time",
 	} {
 		if tl, ok := w.Tools.Lookup(alias); !ok || tl.Facts().Name != want {
 			t.Errorf("%s does not lead to %s", alias, want)
 		}
 	}
-	for _, foreign := range []string{"search", "google", "fetch", "web_search", "weather", "run_agent", "python", "skill", "memory_search"} {
+	for _, foreign := range []string{"search", "google", "fetch", "web_search", "weather", "run_agent", "skill", "memory_search"} {
 		if tl, ok := w.Tools.Lookup(foreign); ok {
 			t.Errorf("%s leads to %s, and is another tool's", foreign, tl.Facts().Name)
 		}
@@ -172,7 +172,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s has no text %s", f.Name, f.Body)
 		}
 	}
-	if bodies != 2 {
+	if bodies != 3 {
 		t.Errorf("%d tools have a body", bodies)
 	}
 }

@@ -16,6 +16,10 @@ func shell(d Deps) tool.Tool {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd,omitempty"`
 		Timeout int    `json:"timeout,omitempty" doc:"seconds"`
+
+		// Hosts are opened to the command, and Unsandboxed takes away what holds it. Both are asked about.
+		Hosts       []string `json:"hosts,omitempty" doc:"to reach"`
+		Unsandboxed bool     `json:"unsandboxed,omitempty"`
 	}
 	return tool.Define(tool.Spec[args]{
 		Name: "shell",
@@ -37,9 +41,18 @@ func shell(d Deps) tool.Tool {
 			if strings.TrimSpace(a.Command) == "" || strings.Contains(a.Command, "\x00") {
 				return nil, jackline.E("builtin.shell", jackline.Invalid, nil, "Give a command to run.")
 			}
-			touches := []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: a.Command}}
+			var at []jackline.Touch
+			dir := ""
 			if a.Cwd != "" {
-				touches = append(touches, d.Root.Touch(jackline.Read, a.Cwd)...)
+				at = d.Root.Touch(jackline.Read, a.Cwd)
+				dir = at[0].Name
+			}
+			touches := append(d.commandTouches(a.Command, dir), at...)
+			for _, h := range a.Hosts {
+				touches = append(touches, jackline.Touch{Effect: jackline.Exec | jackline.Network, Kind: "host", Name: h})
+			}
+			if a.Unsandboxed {
+				touches[0].Asks = "It is to run without the sandbox."
 			}
 			return touches, nil
 		},
@@ -52,18 +65,18 @@ func shell(d Deps) tool.Tool {
 			}
 			return ""
 		},
-		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
-			folder, err := d.Root.Dir(a.Cwd)
-			if err != nil {
-				return tool.Out{}, err
+		Sandbox: func(_ tool.In, a args) (jackline.Sandbox, error) {
+			if d.Cell == nil || a.Unsandboxed {
+				return jackline.Sandbox{}, nil
 			}
-			defer folder.Close()
-			r, err := job.Run(ctx, job.Spec{
-				Command: a.Command, Dir: folder.Path, Folder: folder.File,
-				Env:  job.Env(d.Environ, "PWD="+folder.Path),
-				Time: seconds(a.Timeout), Progress: in.Progress,
-			})
-			return ran(r), err
+			dir := ""
+			if a.Cwd != "" {
+				dir = d.Root.Touch(jackline.Read, a.Cwd)[0].Name
+			}
+			return d.Cell.Plan(d.analyse(a.Command, dir), a.Hosts)
+		},
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
+			return d.execute(ctx, in, a.Cwd, job.Spec{Command: a.Command, Time: seconds(a.Timeout)}, nil)
 		},
 	})
 }

@@ -34,12 +34,36 @@ const marker = "JACKLINE_RUN"
 // A Spec is a command to run.
 type Spec struct {
 	Command string   // text for the shell
+	Args    []string // instead of it: a program, by its whole path, and its arguments
 	Dir     string   // absolute folder to start in
 	Folder  *os.File // the same, held open; where it is set and the system can, nobody can put another in its place
 	Env     []string // all of the environment, as [Env] makes it
 
 	Time     time.Duration // limit; 0 is [DefaultTime], and more than [MaxTime] is MaxTime
 	Progress func(string)  // is given new output, a few times a second; may be nil
+
+	Cage Cage // starts it held to what it may do; nil starts it as it is
+}
+
+// A Cage starts one command held to what it may do. Package sandbox makes them.
+type Cage interface {
+	// Start starts cmd, as the leader of a session of its own. It may put another program before the command, which becomes it,
+	// and add to its environment and its system attributes; input, output, folder and how it ends stay as they are.
+	// What it starts beside the command ends with Close, or with ctx.
+	Start(ctx context.Context, cmd *exec.Cmd) error
+
+	// Close gives back what Start took, once the command and all that it started have ended.
+	Close() error
+}
+
+// A Place is where a command runs: what holds it, and what it finds around it.
+type Place struct {
+	Cage Cage     // nil holds nothing
+	Env  []string // all of the environment
+	Temp string   // a folder of its own, for what is only needed meanwhile
+
+	// Leave gives the place up once the command has ended, and says what came to light there, in sentences for model and person.
+	Leave func(context.Context) []string
 }
 
 // Result is how a command ended.
@@ -61,7 +85,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	cmd, err := shellCommand(s.Command)
+	cmd, err := command(s)
 	if err != nil {
 		return Result{}, jackline.E(op, jackline.Unavailable, err, "No shell was found to run commands with.")
 	}
@@ -73,17 +97,40 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	cmd.Env = append(append([]string(nil), s.Env...), marker+"="+id)
 	cmd.Stdout, cmd.Stderr = write, write
 	cmd.Dir = startIn(s)
-	apart(cmd)
 	began := time.Now()
-	err = cmd.Start()
-	closeErr := write.Close()
-	if err = errors.Join(err, closeErr); err != nil {
-		return Result{}, errors.Join(jackline.E(op, jackline.Unprocessed, err, "The command could not be started."), read.Close())
+	cage := s.Cage
+	if cage == nil {
+		cage = open{}
+	}
+	if err := errors.Join(cage.Start(ctx, cmd), write.Close()); err != nil {
+		var known *jackline.Error
+		if !errors.As(err, &known) {
+			err = jackline.E(op, jackline.Unprocessed, err, "The command could not be started.")
+		}
+		return Result{}, errors.Join(err, read.Close(), cage.Close())
 	}
 	r := run{tree: newTree(cmd, id), out: &output{}, pipe: read, progress: s.Progress}
 	result, err := r.wait(ctx, clampTime(s.Time))
 	result.Took = time.Since(began)
-	return result, err
+	return result, errors.Join(err, cage.Close())
+}
+
+// open is no cage.
+type open struct{}
+
+func (open) Start(_ context.Context, cmd *exec.Cmd) error {
+	apart(cmd)
+	return cmd.Start()
+}
+
+func (open) Close() error { return nil }
+
+// command is what a spec runs.
+func command(s Spec) (*exec.Cmd, error) {
+	if len(s.Args) > 0 {
+		return &exec.Cmd{Path: s.Args[0], Args: s.Args}, nil
+	}
+	return shellCommand(s.Command)
 }
 
 func clampTime(d time.Duration) time.Duration {

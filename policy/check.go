@@ -26,6 +26,10 @@ func (p *Policy) CheckRules(rules []jackline.Rule) []error {
 			fail("%s", problem)
 			continue
 		}
+		if c.even && (c.do != jackline.Allow || strings.Contains(c.tool, "*") || !c.narrow(kind)) {
+			fail("is wider than even_tainted may be: allow an exact command, as in shell(go test ./...), or writes in one named folder, as in file_write(notes/*).")
+			continue
+		}
 		for _, example := range r.Match {
 			if got := p.try(c, kind, example); got != yes {
 				fail("is meant to match %q and does not.", example)
@@ -63,7 +67,7 @@ func (p *Policy) kind(r rule) (kind, problem string) {
 		return "", fmt.Sprintf("names the tool %q, which does not exist.", r.tool)
 	}
 	if r.whole && r.do == jackline.Allow && e.Has(jackline.Exec) {
-		return "", fmt.Sprintf("allows no command that does more than read while there is no sandbox: name the program, as in %s(go test *).", r.tool)
+		return "", fmt.Sprintf("allows no command that does more than read without a sandbox, which a rule cannot count on: name the program, as in %s(go test *).", r.tool)
 	}
 	if r.whole || e == 0 {
 		return kind, ""
@@ -83,7 +87,7 @@ func (p *Policy) kind(r rule) (kind, problem string) {
 	case has != kindHost && r.on == kindHost:
 		return "", "has a pattern for hosts, but the tool reaches none."
 	case has == kindCommand && r.do == jackline.Allow && !r.words[0].literal():
-		return "", "allows nothing while there is no sandbox: its first word must name the program, without a star."
+		return "", "allows nothing without a sandbox, which a rule cannot count on: its first word must name the program, without a star."
 	case has == kindPath && r.odd:
 		return "", "has a pattern that cannot be read as a path."
 	}
@@ -101,13 +105,13 @@ func (p *Policy) try(r rule, kind, example string) fit {
 		return sure(p.about(r, p.own(example)))
 	}
 	if r.do != jackline.Allow {
-		return p.broad(r, jackline.Touch{Kind: kind, Name: example})
+		return p.broad(jackline.Intent{}, r, jackline.Touch{Kind: kind, Name: example})
 	}
 	switch kind {
 	case kindHost:
 		return sure(hostFits(r.host, example))
 	case kindCommand:
-		parts, ok := p.split(example)
+		parts, ok := p.split(jackline.Intent{}, jackline.Touch{Kind: kindCommand, Name: example})
 		for _, words := range parts {
 			ok = ok && fitsNarrowly(r.words, words)
 		}

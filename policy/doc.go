@@ -5,12 +5,18 @@
 //
 // The first that refuses wins, and then the strictest:
 //
-//	refused touches → command text → control plane → disabled tools → toggles → guide → plan →
-//	mode table, no sandbox, ask-first → the owner's rules
+//	refused touches → command text → control plane → connected tools → disabled tools → toggles → guide → plan →
+//	mode table, no sandbox, ask-first, outside → the owner's rules → taint gate
 //
-// Everything up to plan is hard: no rule, grant or person lifts it, and no card is made. Later come the
-// deny list of commands at command text, the level of the sandbox at no sandbox, and the taint gate behind the
-// rules, where a rule lifts it only if a person wrote that it may.
+// Everything up to plan is hard: no rule, grant or person lifts it, and no card is made. What reaches outside the
+// workspace is asked about in every mode, and lifted only by a rule that spells the command out. The taint gate is
+// lifted by a rule only if a person wrote that it may: see [jackline.Rule].
+//
+// # Commands
+//
+// A command is read once for each judgement. What no shell should be given is refused, with the rule's name. What is proved to
+// read only has a column of its own: by the long table where a sandbox confines it, by a short list where nothing does. A
+// command that the sandbox holds to the workspace, without network, is the next column, and every other one the last.
 //
 // # Rules
 //
@@ -30,7 +36,7 @@
 //
 // Allow is read narrowly and deny and ask broadly. An allow rule covers a call only with all that it touches; a
 // deny or ask rule is met as soon as one touch fits, in any letter case, and where the text leaves open whether it
-// fits, the call is asked about. A rule cannot free commands in general while there is no sandbox: its first
+// fits, the call is asked about. A rule cannot free commands in general, as nothing may confine them: its first
 // word must name the program.
 //
 // A rule may carry examples that [CheckRules] tries: Match must fit, NotMatch must not.

@@ -19,8 +19,14 @@ func (p *Policy) hard(i jackline.Intent, needs []need) []jackline.Decision {
 	if d, ok := control(i); ok {
 		all = append(all, d)
 	}
+	all = append(append(all, p.ours(i)...), strangers(i)...)
 	if p.off(i.Tool) {
 		all = append(all, refuse(jackline.RuleDisabled, "The tool %s is switched off in the settings.", i.Tool))
+	}
+	for k, t := range i.Touches { // hosts that a command names have no column of their own
+		if t.Kind == kindHost {
+			needs = append(needs[:len(needs):len(needs)], need{web, &i.Touches[k]})
+		}
 	}
 	for _, n := range needs {
 		if d, ok := p.toggled(n); ok {
@@ -34,7 +40,7 @@ func (p *Policy) hard(i jackline.Intent, needs []need) []jackline.Decision {
 		all = append(all, refuse("guide", "This turn is to be answered in words, without tools."))
 	}
 	for _, n := range needs {
-		for _, d := range modeSays(i, n.column) {
+		for _, d := range p.modeSays(i, n.column) {
 			if d.Verdict == jackline.Deny {
 				all = appendNew(all, d)
 			}
@@ -43,27 +49,60 @@ func (p *Policy) hard(i jackline.Intent, needs []need) []jackline.Decision {
 	return all
 }
 
-// commands refuses text that no shell should be given. The deny list of commands will stand here too.
+// commands refuses text that no shell should be given.
 func (p *Policy) commands(i jackline.Intent) []jackline.Decision {
 	var all []jackline.Decision
 	for _, t := range i.Touches {
 		if t.Kind != kindCommand {
 			continue
 		}
-		why := "Nothing here can read commands, so none is run."
-		if p.conf.CheckShell != nil {
-			why = p.conf.CheckShell(t.Name)
-		}
-		if why != "" {
-			all = appendNew(all, refuse("command-text", "%s", why))
+		r, ok := p.read(i, t)
+		switch {
+		case !ok:
+			all = appendNew(all, refuse("command-text", "Nothing here can read commands, so none is run."))
+		case r.Refused != "" && r.Rule != "":
+			all = appendNew(all, refuse(r.Rule, "%s", r.Refused))
+		case r.Refused != "":
+			all = appendNew(all, refuse("command-text", "%s", r.Refused))
 		}
 	}
 	return all
 }
 
+// ours refuses the program's own server to whatever a model reaches out with: there a person changes settings and answers.
+func (p *Policy) ours(i jackline.Intent) []jackline.Decision {
+	if p.conf.Own == nil || person(i) {
+		return nil
+	}
+	for _, t := range i.Touches {
+		if t.Kind == kindHost && !t.Service && p.conf.Own(t.Name) {
+			return []jackline.Decision{refuse("control-plane", "%s is Jackline's own server, which no tool may reach.", t.Name)}
+		}
+	}
+	return nil
+}
+
+// strangers refuses the tools of connected servers to those who may not have them. A name that looks like one is one.
+func strangers(i jackline.Intent) []jackline.Decision {
+	if i.Actor.Admin || !foreign(i) {
+		return nil
+	}
+	return []jackline.Decision{refuse("connected", "The tools of connected servers are the administrator's.")}
+}
+
+// foreign reports whether a call is to a connected server.
+func foreign(i jackline.Intent) bool {
+	return i.Connected != "" || strings.HasPrefix(strings.ToLower(i.Tool), connected)
+}
+
+// person reports whether a call is a person's own, not a model's.
+func person(i jackline.Intent) bool {
+	return i.Actor.Source == jackline.FromUser || i.Actor.Source == jackline.FromAPI
+}
+
 // control keeps models away from the program's own settings. A person reaches them.
 func control(i jackline.Intent) (jackline.Decision, bool) {
-	if i.Actor.Source == jackline.FromUser || i.Actor.Source == jackline.FromAPI {
+	if person(i) {
 		return jackline.Decision{}, false
 	}
 	if effects(i).Has(jackline.Configure) {
@@ -113,7 +152,7 @@ func (p *Policy) toggled(n need) (jackline.Decision, bool) {
 		if !t.WriteFiles {
 			name = "writeFiles"
 		}
-	case readShell, otherShell:
+	case readShell, boxedShell, otherShell:
 		if !t.RunShell {
 			name = "runShell"
 		}

@@ -69,7 +69,7 @@ func TestIdleRulesAreIdle(t *testing.T) {
 	if with(allow) != jackline.Allow || with(allow, deny) != jackline.Deny || with(deny) != jackline.Deny {
 		t.Errorf("alone %v, with the other one %v, the other one %v", with(allow), with(allow, deny), with(deny))
 	}
-	for _, mode := range []jackline.Mode{jackline.ModeAsk, jackline.ModeAllowReads, jackline.ModeAllowEdits, jackline.ModeAllowAll} {
+	for _, mode := range []jackline.Mode{jackline.ModeAsk, jackline.ModeAllowReads, jackline.ModeAllowEdits} {
 		i := jackline.Intent{Tool: "shell", Effect: jackline.Exec, Actor: jackline.Actor{Session: jackline.Session{Mode: mode}},
 			Touches: []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: "rm x"}}}
 		d := p.With(jackline.Permissions{Toggles: jackline.AllOn, Rules: []jackline.Rule{{Do: jackline.Allow, Pattern: "shell"}}}).Judge(i)

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -11,6 +13,7 @@ const (
 	kindPath    = "path"
 	kindHost    = "host"
 	kindCommand = "command"
+	kindCode    = "code" // a program's text, which no shell reads
 )
 
 // A column of the table of modes: one way to act.
@@ -22,7 +25,8 @@ const (
 	readShell
 	writes
 	deletes
-	otherShell // every command that is not proved to read only; sandboxed ones get a column of their own
+	boxedShell // a command that the sandbox holds to the workspace, without network
+	otherShell // every other command
 	web
 	sends
 	settings
@@ -39,8 +43,10 @@ func (c column) words() string {
 		return "changing files"
 	case deletes:
 		return "deleting files"
+	case boxedShell:
+		return "running a command in the sandbox"
 	case otherShell:
-		return "running commands"
+		return "running a command that the sandbox does not hold"
 	case web:
 		return "reading from the web"
 	case sends:
@@ -55,13 +61,13 @@ func (c column) words() string {
 // table is the table of modes, read for one cell. A mode or column that it does not know is refused.
 func table(m jackline.Mode, c column) jackline.Verdict {
 	const run, ask, no = jackline.Allow, jackline.Ask, jackline.Deny
-	// The columns: read, read-only command, write, delete, other command, web, send.
-	rows := [...][7]jackline.Verdict{
-		jackline.ModePlan:       {run, run, no, no, no, run, no},
-		jackline.ModeAsk:        {ask, ask, ask, ask, ask, ask, ask},
-		jackline.ModeAllowReads: {run, run, ask, ask, ask, run, ask},
-		jackline.ModeAllowEdits: {run, run, run, ask, ask, run, ask},
-		jackline.ModeAllowAll:   {run, run, run, run, run, run, run},
+	// The columns: read, read-only command, write, delete, command in the sandbox, other command, web, send.
+	rows := [...][8]jackline.Verdict{
+		jackline.ModePlan:       {run, run, no, no, no, no, run, no},
+		jackline.ModeAsk:        {ask, ask, ask, ask, ask, ask, ask, ask},
+		jackline.ModeAllowReads: {run, run, ask, ask, ask, ask, run, ask},
+		jackline.ModeAllowEdits: {run, run, run, ask, run, ask, run, ask},
+		jackline.ModeAllowAll:   {run, run, run, run, run, run, run, run},
 	}
 	if m < 0 || int(m) >= len(rows) {
 		return no
@@ -76,12 +82,14 @@ func table(m jackline.Mode, c column) jackline.Verdict {
 		return row[2]
 	case deletes:
 		return row[3]
-	case otherShell:
+	case boxedShell:
 		return row[4]
-	case web:
+	case otherShell:
 		return row[5]
-	case sends, settings, unknown:
+	case web:
 		return row[6]
+	case sends, settings, unknown:
+		return row[7]
 	}
 	return no
 }
@@ -105,13 +113,15 @@ func effects(i jackline.Intent) jackline.Effect {
 	return e
 }
 
-// needs takes an intent apart. A pure call needs nothing.
+// needs takes an intent apart. A pure call needs nothing. What a command touches, files that it writes among them, lies within
+// running it: the column of the command covers that, and what lies outside is asked about beside it.
 func (p *Policy) needs(i jackline.Intent) []need {
 	var all []need
 	var touched jackline.Effect
 	if i.Effect == 0 || i.Effect&^known != 0 {
 		all = append(all, need{unknown, nil})
 	}
+	runs := slices.ContainsFunc(i.Touches, starts)
 	for k := range i.Touches {
 		t := &i.Touches[k]
 		touched |= t.Effect
@@ -119,15 +129,21 @@ func (p *Policy) needs(i jackline.Intent) []need {
 		if e == 0 || e&^known != 0 || e == jackline.Pure {
 			all = append(all, need{unknown, t})
 		}
-		if t.Kind == kindCommand {
+		switch {
+		case starts(*t):
 			e |= jackline.Exec
+		case e.Has(jackline.Exec) && runs:
+			e &= jackline.Outward | jackline.Configure
 		}
-		all = p.columns(all, e, t)
+		all = p.columns(i, all, e, t)
 	}
-	return p.columns(all, i.Effect&^touched, nil)
+	return p.columns(i, all, i.Effect&^touched, nil)
 }
 
-func (p *Policy) columns(all []need, e jackline.Effect, t *jackline.Touch) []need {
+// starts reports whether a touch is something that runs.
+func starts(t jackline.Touch) bool { return t.Kind == kindCommand || t.Kind == kindCode }
+
+func (p *Policy) columns(i jackline.Intent, all []need, e jackline.Effect, t *jackline.Touch) []need {
 	for _, c := range []struct {
 		bit jackline.Effect
 		column
@@ -140,26 +156,57 @@ func (p *Policy) columns(all []need, e jackline.Effect, t *jackline.Touch) []nee
 		}
 	}
 	if e.Has(jackline.Exec) {
-		c := otherShell
-		if t != nil && t.Kind == kindCommand && p.conf.ReadOnlyShell != nil && p.conf.ReadOnlyShell(t.Name) {
-			c = readShell
-		}
-		all = append(all, need{c, t})
+		all = append(all, need{p.shellColumn(i, t), t})
 	}
 	return all
 }
 
+// shellColumn is where running t lies.
+func (p *Policy) shellColumn(i jackline.Intent, t *jackline.Touch) column {
+	if t != nil && t.Kind == kindCommand && t.Doubt == "" {
+		r, ok := p.read(i, *t)
+		hidden := i.Sandbox.Level >= jackline.SandboxNamespaces || i.Sandbox.Leaks == "" || !r.Searches
+		if ok && r.Refused == "" && (r.Plain || r.ReadOnly && i.Sandbox.Level > jackline.SandboxNone && hidden) {
+			return readShell
+		}
+	}
+	if s := i.Sandbox; !s.Holds() || len(s.Hosts)+len(s.Read)+len(s.Write) > 0 {
+		return otherShell
+	}
+	for _, touch := range i.Touches {
+		if touch.Asks != "" || touch.Kind == kindHost {
+			return otherShell
+		}
+	}
+	return boxedShell
+}
+
+// read reads the text of a command; ok is false where nobody can.
+func (p *Policy) read(i jackline.Intent, t jackline.Touch) (Reading, bool) {
+	if p.conf.ReadShell == nil {
+		return Reading{}, false
+	}
+	s := Script{Text: t.Name, Workspace: i.Actor.Session.Workspace, Dir: t.Dir}
+	switch {
+	case s.Workspace == "":
+		s.Dir = ""
+	case t.Dir != "" && !path.IsAbs(t.Dir):
+		s.Dir = path.Join(s.Workspace, t.Dir)
+	}
+	return p.conf.ReadShell(s), true
+}
+
 // modeSays is what the session's mode, the turn's overlays and the lack of a sandbox say about a column.
 // An overlay never loosens: its answer stands beside the mode's.
-func modeSays(i jackline.Intent, c column) []jackline.Decision {
+func (p *Policy) modeSays(i jackline.Intent, c column) []jackline.Decision {
 	m, o := i.Actor.Session.Mode, i.Actor.Turn.Options
 	all := []jackline.Decision{modeSay(m, c)}
 	if o.Plan && m != jackline.ModePlan {
 		all = append(all, modeSay(jackline.ModePlan, c))
 	}
-	if c == otherShell && all[0].Verdict == jackline.Allow {
+	if c == otherShell && all[0].Verdict == jackline.Allow && p.conf.Root && !i.Sandbox.Holds() {
 		all = append(all, jackline.Decision{Verdict: jackline.Ask, Rule: "no-sandbox",
-			Reason: "There is no sandbox yet, so a command that is not known to only read is asked about in every mode."})
+			Reason: "Jackline runs as root and no sandbox holds commands here, so one that is not known to only read is asked about in every mode."})
 	}
 	if o.AskFirst {
 		all = append(all, jackline.Decision{Verdict: jackline.Ask, Rule: "ask-first",

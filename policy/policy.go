@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -23,14 +24,36 @@ type Config struct {
 	// for its name.
 	Names []string
 
-	// CheckShell says why nobody may run a command, or "". Without it every command is refused.
-	CheckShell func(command string) string
+	// ReadShell reads the text of a command. Without it every command is refused.
+	ReadShell func(Script) Reading
 
-	// ReadOnlyShell reports whether a command is proved harmless. Without it none is.
-	ReadOnlyShell func(command string) bool
+	// Own reports whether a host, with or without a port, is this program's own server. Without it none is known.
+	Own func(host string) bool
 
-	// SplitShell takes a command apart into simple commands. Without it no rule on commands allows anything.
-	SplitShell func(command string) (parts [][]Word, ok bool)
+	// Root says that the program runs as the system's administrator, so that a command which nothing confines may do
+	// anything at all.
+	Root bool
+}
+
+// Script is the text of a command and where it would run. Paths are absolute. Like [Word] it is an alias.
+type Script = struct {
+	Text  string
+	Shell string // whose grammar: sh, powershell, cmd; "" is that of the shell that runs commands here
+
+	Home, Workspace, Dir string
+	State                []string // the program's own folders
+}
+
+// Reading is what the text of a command tells.
+type Reading = struct {
+	Refused string // why nobody may run it, in a sentence for a person; "" where somebody may
+	Rule    string // the rule that refuses it, as "D1"
+
+	ReadOnly bool // it is proved to read only, inside the workspace, as long as protected files are kept out of what it searches
+	Plain    bool // it is proved to touch no file that somebody could have put there: so even where nothing confines it
+	Searches bool // it looks through folders, and may come upon what it does not name
+
+	Parts [][]Word // its simple commands; nil where it is more than a list of these
 }
 
 // A Policy judges intents under one owner's settings. The zero Policy denies everything that is not pure.
@@ -78,6 +101,8 @@ func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decisi
 	deny, ask, said := p.limits(i)
 	base, soft := p.weigh(i, needs)
 	all = appendNew(appendNew(all, soft...), said...)
+	read := p.tainted(i, needs)
+	all = appendNew(all, read...)
 	switch {
 	case refused > 0:
 		return all[0], all
@@ -85,26 +110,29 @@ func (p *Policy) decide(i jackline.Intent) (jackline.Decision, []jackline.Decisi
 		return *deny, all
 	case ask != nil:
 		return *ask, all
+	case base.Verdict == jackline.Allow && len(read) > 0 && read[0].Verdict == jackline.Ask:
+		return read[0], all
 	}
 	return base, all
 }
 
 // once is the policy for one judgement: each rule asks how the same command is made up, and it is read once.
 func (p *Policy) once() *Policy {
-	read := p.conf.SplitShell
+	read := p.conf.ReadShell
 	if read == nil {
 		return p
 	}
 	q := *p
 	var last string
-	var parts [][]Word
-	var ok, known bool
-	q.conf.SplitShell = func(command string) ([][]Word, bool) {
-		if !known || command != last {
-			last, known = command, true
-			parts, ok = read(command)
+	var reading Reading
+	var known bool
+	q.conf.ReadShell = func(s Script) Reading {
+		// Within one judgement only the text and the folder differ.
+		if key := s.Dir + "\x00" + s.Text; !known || key != last {
+			last, known = key, true
+			reading = read(s)
 		}
-		return parts, ok
+		return reading
 	}
 	return &q
 }
@@ -119,7 +147,7 @@ func (p *Policy) weigh(i jackline.Intent, needs []need) (jackline.Decision, []ja
 	strictest := jackline.Decision{Verdict: jackline.Allow}
 	var all []jackline.Decision
 	for _, n := range needs {
-		table := modeSays(i, n.column)
+		table := p.modeSays(i, n.column)
 		all = appendNew(all, table...)
 		worst := table[0]
 		for _, d := range table {
@@ -142,7 +170,48 @@ func (p *Policy) weigh(i jackline.Intent, needs []need) (jackline.Decision, []ja
 			strictest = worst
 		}
 	}
+	if beyond := p.beyond(i); len(beyond) > 0 {
+		all = appendNew(all, beyond...)
+		if strictest.Verdict == jackline.Allow && !p.spelledOut(i, needs) {
+			strictest = beyond[0]
+		}
+	}
 	return strictest, all
+}
+
+// beyond is what a call touches outside the workspace, or that is protected: it is asked about in every mode.
+func (p *Policy) beyond(i jackline.Intent) []jackline.Decision {
+	var all []jackline.Decision
+	ask := func(reason string, a ...any) {
+		all = appendNew(all, jackline.Decision{Verdict: jackline.Ask, Rule: "outside", Reason: fmt.Sprintf(reason, a...)})
+	}
+	for _, t := range i.Touches {
+		if t.Asks != "" {
+			ask("%s: %s", t.Name, t.Asks)
+		}
+	}
+	if len(all) == 0 && len(i.Sandbox.Read)+len(i.Sandbox.Write) > 0 {
+		ask("It reaches outside the workspace: %s.", i.Sandbox.Opens())
+	}
+	return all
+}
+
+// spelledOut reports whether rules of the owner's allow exactly these commands, word for word: then they meant what lies outside
+// as well.
+func (p *Policy) spelledOut(i jackline.Intent, needs []need) bool {
+	if i.Actor.Turn.Options.AskFirst {
+		return false
+	}
+	exact := slices.DeleteFunc(append(turnRules(i), p.rules...), func(r rule) bool { return !r.exact() })
+	for _, n := range needs {
+		if n.touch == nil || n.touch.Kind != kindCommand {
+			return false
+		}
+		if _, ok := p.lift(i, n, exact); !ok {
+			return false
+		}
+	}
+	return len(needs) > 0
 }
 
 // limits finds the first deny and the first ask rule that apply, and all that do.

@@ -32,7 +32,7 @@ func config() policy.Config {
 			}
 			return "", 0, false
 		},
-		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
+		ReadShell: shell.Read,
 	}
 }
 
@@ -55,8 +55,8 @@ func TestCases(t *testing.T) {
 				continue
 			}
 			lines++
-			i, settings, want := readCase(t, line)
-			d := policy.New(config()).With(settings).Judge(i)
+			i, settings, conf, want := readCase(t, line)
+			d := policy.New(conf).With(settings).Judge(i)
 			got := d.Verdict.String()
 			if d.Hard {
 				got += "!"
@@ -78,8 +78,9 @@ func TestCases(t *testing.T) {
 var gap = regexp.MustCompile(`\s{2,}`)
 
 // readCase reads one line: mode, overlay, tool, effect, touches, settings, rules => verdict, rule.
-func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissions, want string) {
+func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissions, conf policy.Config, want string) {
 	t.Helper()
+	conf = config()
 	left, right, ok := strings.Cut(line, "=>")
 	f := gap.Split(strings.TrimSpace(left), -1)
 	if !ok || len(f) != 7 {
@@ -93,7 +94,7 @@ func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissi
 	}
 	o := &i.Actor.Turn.Options
 	o.Plan, o.Guide, o.AskFirst, o.Offline = f[1] == "plan", f[1] == "guide", f[1] == "ask-first", f[1] == "offline"
-	i.Tool, i.Effect, i.Actor.Source = f[2], effect(t, f[3]), jackline.FromModel
+	i.Tool, i.Effect, i.Actor.Source, i.Actor.Admin = f[2], effect(t, f[3]), jackline.FromModel, true
 	if f[4] != "-" {
 		for _, part := range strings.Split(f[4], " + ") {
 			p := strings.SplitN(part, ":", 3)
@@ -118,6 +119,45 @@ func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissi
 					*map[string]*bool{"readFiles": &s.Toggles.ReadFiles, "writeFiles": &s.Toggles.WriteFiles,
 						"runShell": &s.Toggles.RunShell, "network": &s.Toggles.Network}[n] = false
 				}
+			case "member":
+				i.Actor.Admin = false
+			case "root":
+				conf.Root = true
+			case "own":
+				conf.Own = func(host string) bool { return host == list }
+			case "read":
+				i.Labels.Tainted = strings.Contains(list, "tainted")
+				i.Labels.Private = strings.Contains(list, "private")
+			case "ungated":
+				i.Actor.Session.Ungated = true
+			case "sandbox":
+				level, leaks, _ := strings.Cut(list, ":")
+				must(t, i.Sandbox.Level.UnmarshalText([]byte(level)))
+				i.Sandbox.Leaks = leaks
+			case "hosts":
+				i.Sandbox.Hosts = []string{list}
+			case "writes":
+				i.Sandbox.Write = []string{list}
+			case "repository":
+				i.Sandbox.Repository = true
+			case "said":
+				i.Said = []string{list}
+			case "found":
+				i.Found = []string{list}
+			case "server":
+				i.Connected = list
+			case "address", "service", "outside", "doubt":
+				last := &i.Touches[len(i.Touches)-1]
+				switch key {
+				case "address":
+					last.Address = list
+				case "service":
+					last.Service = true
+				case "outside":
+					last.Asks = "It lies outside the workspace."
+				case "doubt":
+					i.Touches[0].Doubt = "The repository names a helper."
+				}
 			default:
 				t.Fatalf("setting %q", part)
 			}
@@ -131,11 +171,12 @@ func readCase(t *testing.T, line string) (i jackline.Intent, s jackline.Permissi
 			}
 			verb, p, _ := strings.Cut(part, " ")
 			r := jackline.Rule{Pattern: p}
+			r.Pattern, r.EvenTainted = strings.CutPrefix(p, "even:")
 			must(t, r.Do.UnmarshalText([]byte(verb)))
 			s.Rules = append(s.Rules, r)
 		}
 	}
-	return i, s, want
+	return i, s, conf, want
 }
 
 func effect(t *testing.T, s string) (e jackline.Effect) {

@@ -51,11 +51,14 @@ const (
 // A Tester answers probes. It runs nothing and changes nothing.
 //
 // The verdict of a shell probe is deny (no mode runs it), read_only or ask. That of a path or url probe is deny
-// where the name is refused, else allow. That of a call is the decision. Text for powershell and cmd is not read yet: ask.
+// where the name is refused, else allow. That of a call is the decision.
 type Tester struct {
 	Policy *Policy        // with its settings
 	Actor  jackline.Actor // in whose session, and by whose hand, it would happen
 	Runner string         // the tool that runs commands, for the rules about it
+
+	Sandbox jackline.Sandbox              // what would hold a command
+	Command func(Script) []jackline.Touch // what a command would touch, itself first; nil knows the command only
 
 	// Path, URL and Call make the intent of a probe, without opening anything. An error is a refusal: its sentence is
 	// the reason. A kind without a function is unsupported.
@@ -100,34 +103,39 @@ func (t Tester) Judge(ctx context.Context, p Probe) (Judgement, error) {
 	return Judgement{ID: p.ID, Decision: Unsupported, Touches: []jackline.Touch{}}, nil
 }
 
-// command judges the text of a command. Home and state folder will matter to the deny list.
+// command judges the text of a command, in whatever folders and grammar the probe names.
 func (t Tester) command(who jackline.Actor, p Probe) (Judgement, error) {
-	i := jackline.Intent{Actor: who, Tool: t.Runner, Effect: jackline.Exec, Labels: who.Session.Labels,
-		Touches: []jackline.Touch{{Effect: jackline.Exec, Kind: kindCommand, Name: p.Command}}}
-	judge, verdict := t.Policy, jackline.Ask.String()
 	switch p.Shell {
-	case "", "sh":
-		if len(judge.commands(i)) > 0 {
-			verdict = jackline.Deny.String()
-		} else if read := judge.conf.ReadOnlyShell; read != nil && read(p.Command) {
-			verdict = readOnly
-		}
-	case "powershell", "cmd":
-		// No reader for these yet: nothing is proved, and nothing refused for its text alone.
-		judge = judge.unread()
+	case "", "sh", "powershell", "cmd":
 	default:
 		return Judgement{ID: p.ID}, jackline.E("policy.Test", jackline.Invalid, nil,
 			"The shell %q is none of sh, powershell, cmd.", p.Shell)
 	}
+	script := Script{Text: p.Command, Shell: p.Shell, Home: p.Home, Workspace: who.Session.Workspace}
+	if p.State != "" {
+		script.State = []string{p.State}
+	}
+	i := jackline.Intent{Actor: who, Tool: t.Runner, Effect: jackline.Exec, Labels: who.Session.Labels, Sandbox: t.Sandbox}
+	if t.Command != nil {
+		i.Touches = t.Command(script)
+	}
+	if len(i.Touches) == 0 {
+		i.Touches = []jackline.Touch{{Effect: jackline.Exec, Kind: kindCommand, Name: p.Command}}
+	}
+	judge := *t.Policy
+	if read := judge.conf.ReadShell; read != nil {
+		judge.conf.ReadShell = func(s Script) Reading {
+			s.Shell, s.Home, s.State = script.Shell, script.Home, script.State
+			return read(s)
+		}
+	}
+	verdict := jackline.Ask.String()
+	if r, ok := judge.read(i, i.Touches[0]); !ok || r.Refused != "" {
+		verdict = jackline.Deny.String()
+	} else if r.ReadOnly {
+		verdict = readOnly
+	}
 	return judged(p, judge.Judge(i), verdict, i.Touches), nil
-}
-
-// unread is the policy without a reader for commands.
-func (p *Policy) unread() *Policy {
-	q := *p
-	q.conf.CheckShell = func(string) string { return "" }
-	q.conf.ReadOnlyShell, q.conf.SplitShell = nil, nil
-	return &q
 }
 
 // made judges what needs another package to become an intent.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
@@ -23,8 +24,13 @@ func (p *Policy) Risk(i jackline.Intent) (word, why string) {
 			add(&high, "it deletes")
 		case sends:
 			add(&high, "it sends something out")
+		case boxedShell:
+			add(&medium, "it runs a program")
 		case otherShell:
-			add(&high, "it runs without a sandbox")
+			if !i.Sandbox.Holds() {
+				add(&high, "it runs without a sandbox")
+			}
+			add(&medium, "it runs a program")
 		case settings:
 			add(&high, "it changes settings")
 		case unknown:
@@ -43,6 +49,15 @@ func (p *Policy) Risk(i jackline.Intent) (word, why string) {
 		if n.touch != nil && n.touch.Kind == kindPath && !globFits("**", n.touch.Name) {
 			add(&high, "it reaches outside the workspace")
 		}
+	}
+	if len(p.beyond(i)) > 0 {
+		add(&high, "it reaches outside the workspace or something protected")
+	}
+	if len(i.Sandbox.Hosts) > 0 || slices.ContainsFunc(i.Touches, func(t jackline.Touch) bool { return t.Kind == kindHost && t.Effect.Has(jackline.Exec) }) {
+		if i.Labels.Tainted && i.Labels.Private {
+			add(&high, "it reaches the network from a chat that has read both private text and text by others")
+		}
+		add(&medium, "it reaches the network")
 	}
 	switch {
 	case len(high) > 0:

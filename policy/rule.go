@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -27,7 +28,20 @@ type rule struct {
 	host  string
 	odd   bool // glob is no pattern for paths; it may still be one for commands
 	whole bool // no argument: the rule is about the whole call
+	even  bool // it counts in a tainted session
 	bad   error
+}
+
+// exact reports whether a rule allows one command, word for word.
+func (r rule) exact() bool {
+	return r.bad == nil && !r.whole && r.on == "" && len(r.words) > 0 && !slices.ContainsFunc(r.words, func(w wordPattern) bool { return !w.literal() })
+}
+
+// folder reports whether a rule allows what lies in one named folder.
+func (r rule) folder() bool {
+	dir := strings.TrimSuffix(strings.TrimSuffix(r.glob, "/*"), "/**")
+	return r.bad == nil && !r.whole && r.on == "" && dir != r.glob && dir != "" && dir != "." && !strings.ContainsAny(dir, "*?[]{}\\") && path.Clean(dir) == dir &&
+		dir != ".." && !strings.HasPrefix(dir, "../") && !path.IsAbs(dir)
 }
 
 // ParseRule reads "allow|ask|deny PATTERN", as in "allow shell(npm test*)".
@@ -47,7 +61,7 @@ func ParseRule(s string) (jackline.Rule, error) {
 
 // compile takes r apart. A rule that cannot be read is kept, marked bad.
 func compile(r jackline.Rule) rule {
-	c := rule{do: r.Do, label: "rule " + r.Do.String() + " " + r.Pattern}
+	c := rule{do: r.Do, even: r.EvenTainted, label: "rule " + r.Do.String() + " " + r.Pattern}
 	c.bad = c.parse(r)
 	return c
 }
@@ -154,7 +168,7 @@ func (p *Policy) limit(r rule, i jackline.Intent) (jackline.Decision, bool) {
 		best = yes
 	}
 	for _, t := range i.Touches {
-		best = max(best, p.broad(r, t))
+		best = max(best, p.broad(i, r, t))
 	}
 	d := jackline.Decision{Verdict: r.do, Rule: r.label,
 		Reason: fmt.Sprintf("A rule of the owner's says %s to this.", r.do)}
@@ -170,7 +184,7 @@ func (p *Policy) limit(r rule, i jackline.Intent) (jackline.Decision, bool) {
 }
 
 // broad says whether a deny or ask rule may be about a touch.
-func (p *Policy) broad(r rule, t jackline.Touch) fit {
+func (p *Policy) broad(i jackline.Intent, r rule, t jackline.Touch) fit {
 	switch {
 	case r.whole:
 		return no // judged with the call
@@ -181,7 +195,7 @@ func (p *Policy) broad(r rule, t jackline.Touch) fit {
 	case t.Kind == kindPath && r.on == "":
 		return sure(globFits(strings.ToLower(r.glob), strings.ToLower(t.Name)))
 	case t.Kind == kindCommand && r.on == "":
-		parts, ok := p.split(t.Name)
+		parts, ok := p.split(i, t)
 		if !ok {
 			return perhaps
 		}
@@ -198,7 +212,7 @@ func (p *Policy) broad(r rule, t jackline.Touch) fit {
 func (p *Policy) lift(i jackline.Intent, n need, rules []rule) (jackline.Decision, bool) {
 	var parts [][]Word
 	if n.touch != nil && n.touch.Kind == kindCommand {
-		parts, _ = p.split(n.touch.Name)
+		parts, _ = p.split(i, *n.touch)
 	}
 	lifted := jackline.Decision{Verdict: jackline.Allow, Reason: "A rule of the owner's allows this."}
 	open := len(parts) // parts that no rule allows yet
@@ -209,7 +223,7 @@ func (p *Policy) lift(i jackline.Intent, n need, rules []rule) (jackline.Decisio
 		}
 		if r.whole {
 			if n.column == otherShell {
-				continue // there is no sandbox: a rule has to name the program
+				continue // nothing confines it: a rule has to name the program
 			}
 			lifted.Rule = r.label
 			return lifted, true
@@ -251,15 +265,9 @@ func (p *Policy) lift(i jackline.Intent, n need, rules []rule) (jackline.Decisio
 	return jackline.Decision{}, false
 }
 
-func (p *Policy) split(command string) ([][]Word, bool) {
-	if p.conf.SplitShell == nil {
-		return nil, false
-	}
-	parts, ok := p.conf.SplitShell(command)
-	if !ok || len(parts) == 0 {
-		return nil, false
-	}
-	return parts, true
+func (p *Policy) split(i jackline.Intent, t jackline.Touch) ([][]Word, bool) {
+	r, ok := p.read(i, t)
+	return r.Parts, ok && r.Refused == "" && len(r.Parts) > 0
 }
 
 // turnRules are the rights that a person gave for the turn. All of them allow: that is what the list is for.

@@ -86,7 +86,7 @@ type Config struct {
 	Token   string   // 256 bits, the bearer token
 	Hosts   []string // the exact names, with port, under which the server may be called; see HostsOf
 	Version string
-	Sandbox string // what commands are confined by: "none"
+	Sandbox func() jackline.SandboxLevel // what commands are held by; nil is none
 	Log     *slog.Logger
 }
 
@@ -128,8 +128,8 @@ func New(c Config) (*Server, error) {
 	if len(c.Hosts) == 0 {
 		return nil, jackline.E(op, jackline.Internal, errors.New("no host names"), "The server does not know its own name.")
 	}
-	if c.Sandbox == "" {
-		c.Sandbox = "none"
+	if c.Sandbox == nil {
+		c.Sandbox = func() jackline.SandboxLevel { return jackline.SandboxNone }
 	}
 	s := &Server{
 		c: c, owner: jackline.Local, streams: newGroup(),

@@ -163,9 +163,10 @@ type patchSessionIn struct {
 	ID   jackline.SessionID `path:"id" doc:"the chat"`
 	By   caller
 	Body struct {
-		Title *string        `json:"title,omitempty" minLength:"1" maxLength:"200"`
-		Mode  *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all"`
-		Model *string        `json:"model,omitempty" maxLength:"200" doc:"the model from the next turn on; empty is the server's own"`
+		Title   *string        `json:"title,omitempty" minLength:"1" maxLength:"200"`
+		Mode    *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all"`
+		Model   *string        `json:"model,omitempty" maxLength:"200" doc:"the model from the next turn on; empty is the server's own"`
+		Ungated *bool          `json:"ungated,omitempty" doc:"switch the taint gate off for this chat: what it has read no longer makes calls ask"`
 	}
 }
 
@@ -174,7 +175,7 @@ func (s *Server) patchSession(ctx context.Context, in *patchSessionIn) (*body[ja
 	if err != nil {
 		return nil, err
 	}
-	rec := jackline.Record{Session: in.ID, Mode: in.Body.Mode, Sync: in.Body.Mode != nil}
+	rec := jackline.Record{Session: in.ID, Mode: in.Body.Mode, Ungated: in.Body.Ungated, Sync: in.Body.Mode != nil || in.Body.Ungated != nil}
 	if in.Body.Title != nil {
 		if rec.Title = strings.TrimSpace(*in.Body.Title); rec.Title == "" {
 			return nil, jackline.E("server.patchSession", jackline.Unprocessed, nil, "The title is empty.")
@@ -183,6 +184,13 @@ func (s *Server) patchSession(ctx context.Context, in *patchSessionIn) (*body[ja
 	if m := in.Body.Mode; m != nil && *m != v.Mode {
 		rec.Events = append(rec.Events, jackline.NewEvent(in.ID, "", jackline.ModeChanged{Mode: *m, By: in.By.name}))
 	}
+	if u := in.Body.Ungated; u != nil && *u != v.Ungated {
+		why := "The taint gate was switched on, by " + in.By.name + "."
+		if *u {
+			why = "The taint gate was switched off, by " + in.By.name + "."
+		}
+		rec.Events = append(rec.Events, jackline.NewEvent(in.ID, "", jackline.LabelChanged{Labels: v.Labels, Ungated: *u, Why: why}))
+	}
 	if m := in.Body.Model; m != nil {
 		if strings.HasPrefix(*m, "script:") {
 			return nil, jackline.E("server.patchSession", jackline.Unprocessed, nil, "A chat cannot choose a transcript file.")
@@ -190,7 +198,7 @@ func (s *Server) patchSession(ctx context.Context, in *patchSessionIn) (*body[ja
 		name := strings.TrimSpace(*m)
 		rec.Model = &name
 	}
-	if rec.Title != "" || rec.Mode != nil || rec.Model != nil {
+	if rec.Title != "" || rec.Mode != nil || rec.Model != nil || rec.Ungated != nil {
 		if _, err := s.c.Store.Append(ctx, s.owner, rec); err != nil {
 			return nil, err
 		}

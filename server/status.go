@@ -91,7 +91,7 @@ func (s *Server) status(ctx context.Context, _ *none) (*body[statusBody], error)
 		folder = "" // who begins a chat in it is told why
 	}
 	return bodyOf(statusBody{
-		Version: s.c.Version, Model: s.c.Model(ctx), Killed: s.c.Turns.Halted(), Sandbox: s.c.Sandbox, Workspace: folder, Modes: jackline.Modes(),
+		Version: s.c.Version, Model: s.c.Model(ctx), Killed: s.c.Turns.Halted(), Sandbox: s.c.Sandbox().String(), Workspace: folder, Modes: jackline.Modes(),
 		System: system{OS: runtime.GOOS, Arch: runtime.GOARCH, Memory: s.c.Memory},
 	}, nil)
 }

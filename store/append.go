@@ -54,6 +54,7 @@ type record struct {
 	title     string
 	mode      *jackline.Mode
 	model     *string
+	ungated   *bool
 	labels    jackline.Labels
 	compacted []jackline.Item
 	newGen    bool
@@ -71,7 +72,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 	r := &record{
 		db: d, op: op, owner: owner, session: rec.Session, whose: whose(rec), now: time.Now().UnixNano(),
 		events: slices.Clone(rec.Events),
-		title:  rec.Title, mode: rec.Mode, model: rec.Model, labels: rec.Labels,
+		title:  rec.Title, mode: rec.Mode, model: rec.Model, ungated: rec.Ungated, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
 		state: rec.State,
 	}
@@ -235,6 +236,9 @@ func (r *record) writeSession(w *writer, h *head) error {
 	}
 	if r.model != nil {
 		errs = append(errs, set(`model = ?`, *r.model))
+	}
+	if r.ungated != nil {
+		errs = append(errs, set(`ungated = ?`, bit(*r.ungated)))
 	}
 	if r.labels != (jackline.Labels{}) {
 		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, bit(r.labels.Tainted), bit(r.labels.Private)))

@@ -34,11 +34,11 @@ type SessionQuery struct {
 	Limit     int       // at most so many; 0 is 50
 }
 
-const sessionColumns = `s.id, s.owner, s.title, s.workspace, s.mode, s.model, s.tainted, s.private, s.created, s.updated, s.gen`
+const sessionColumns = `s.id, s.owner, s.title, s.workspace, s.mode, s.model, s.tainted, s.private, s.ungated, s.created, s.updated, s.gen`
 
 func sessionDest(v *jackline.Session) []any {
 	return []any{&v.ID, &v.Owner, &v.Title, &v.Workspace, modeWord(&v.Mode), &v.Model,
-		&v.Labels.Tainted, &v.Labels.Private, moment{&v.Created}, moment{&v.Updated}, &v.Gen}
+		&v.Labels.Tainted, &v.Labels.Private, &v.Ungated, moment{&v.Created}, moment{&v.Updated}, &v.Gen}
 }
 
 func scanSession(s scanner) (v jackline.Session, err error) {
@@ -72,9 +72,9 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 	}
 	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
 	err := d.update(ctx, op, func(w *writer) error {
-		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, gen, created, updated)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(s.ID), string(owner), s.Title, s.Workspace, s.Mode.String(), s.Model, bit(s.Labels.Tainted), bit(s.Labels.Private), s.Gen,
+		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, ungated, gen, created, updated)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			string(s.ID), string(owner), s.Title, s.Workspace, s.Mode.String(), s.Model, bit(s.Labels.Tainted), bit(s.Labels.Private), bit(s.Ungated), s.Gen,
 			nanos(s.Created), nanos(s.Updated))
 		if isDuplicate(err) {
 			return jackline.E(op, jackline.Conflict, err, "There is a session with this id already.")

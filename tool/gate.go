@@ -49,11 +49,11 @@ type Log interface {
 
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
-//	look-up → cut-off calls → schema → touches → judge (hard refusals, toggles, modes, rules) → grants →
-//	approval (seal) → intent on disk → run → cap, label → outcome
+//	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules, taint) → grants →
+//	approval (seal) → intent on disk → run in the sandbox → cap, label → outcome
 //
-// The places of the stages that are still to come: the taint gate stands between grants and approval, the recheck of
-// sealed facts and the audit line between approval and intent, the sandbox around run, redaction beside cap.
+// The places of the stages that are still to come: the recheck of
+// sealed facts and the audit line between approval and intent, redaction beside cap.
 type Gate struct {
 	Tools *Set
 	Judge Judge
@@ -146,6 +146,7 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 	c.Args = canonical
 	in := In{Actor: who, Call: c.ID, Tools: g.Tools, Off: g.off(who)}
 	i, err := intent(t, b, in, c)
+	in.Sandbox = i.Sandbox
 	return i, b, in, err
 }
 
@@ -232,7 +233,7 @@ func (g *Gate) off(who jackline.Actor) func(Tool) bool {
 func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	i := jackline.Intent{
 		Actor: in.Actor, Call: c.ID, Tool: t.facts.Name, Digest: t.facts.Digest, Title: b.title, Args: c.Args,
-		Effect: t.facts.Effect, Labels: in.Actor.Session.Labels,
+		Effect: t.facts.Effect, Labels: in.Actor.Session.Labels, Connected: t.facts.Connected,
 	}
 	if b.touches == nil {
 		return i, nil
@@ -242,7 +243,7 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	}
 	var e jackline.Effect
 	for _, touch := range i.Touches {
-		if touch.Effect == 0 || !t.facts.Effect.Has(touch.Effect) {
+		if touch.Effect == 0 || !t.facts.reaches().Has(touch.Effect) {
 			return i, jackline.E("tool.intent", jackline.Internal,
 				fmt.Errorf("%s declares %v and touches %v", t.facts.Name, t.facts.Effect, touch.Effect), "The tool is broken.")
 		}
@@ -251,7 +252,11 @@ func intent(t Tool, b bound, in In, c jackline.Call) (jackline.Intent, error) {
 	if e != 0 {
 		i.Effect = e
 	}
-	return i, nil
+	if b.sandbox == nil || refused(i.Touches) != "" {
+		return i, nil
+	}
+	err := safely(func() (err error) { i.Sandbox, err = b.sandbox(in); return err })
+	return i, err
 }
 
 func refused(touches []jackline.Touch) string {
@@ -346,8 +351,8 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 			return nil, err
 		}
 	}
-	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && string(p.row.Args) != string(p.c.Args) {
-		p.edited, p.c.Args = p.row.Answer.Args != nil, p.row.Args
+	if p.asked && p.row.State == jackline.Approved && p.row.Kind == jackline.KindCall && p.row.Answer.Args != nil && string(p.row.Args) != string(p.c.Args) {
+		p.edited, p.c.Args = true, p.row.Args
 	}
 	if p.c.Args, p.b, err = p.t.decode(p.c.Args); err != nil {
 		p.c.Args = p.r.Call.Args
@@ -365,12 +370,16 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
+	p.in.Sandbox = p.i.Sandbox // what is judged is what runs
 	p.c.Acts = p.i.Effect.Acts()
 	return nil, nil
 }
 
 // judge asks the judge, and the kill switch.
-func (g *Gate) judge(_ context.Context, p *passage) (*ending, error) {
+func (g *Gate) judge(ctx context.Context, p *passage) (*ending, error) {
+	if err := g.vouch(ctx, p); err != nil {
+		return nil, err
+	}
 	p.decision = g.Judge.Judge(p.i)
 	if why := refused(p.i.Touches); why != "" && p.decision.Verdict != jackline.Deny {
 		// No judge can allow what nobody may.
@@ -466,7 +475,13 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 		// It cannot work, so nobody is asked about it.
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
-	a, err := g.Desk.New(ctx, p.i, p.decision, card)
+	because, err := g.because(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	why := p.decision
+	why.Reason += because
+	a, err := g.Desk.New(ctx, p.i, why, card)
 	if jackline.KindOf(err) == jackline.Conflict {
 		p.flooded = jackline.Say(err)
 		return nil, nil

@@ -88,10 +88,14 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	had := r.Who.Session.Labels
 	now := grown(had, d.Labels)
 	if now != had {
-		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: now, Why: c.Title}))
+		events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.LabelChanged{Labels: now, Ungated: r.Who.Session.Ungated, Why: c.Title}))
+	}
+	state, err := g.traced(ctx, r, c, had, now, e.out)
+	if err != nil {
+		return Done{Call: r.Call}, err
 	}
 	rec := jackline.Record{
-		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: e.out.State, Sync: c.Acts && e.outcome == jackline.OK,
+		Session: c.Session, Calls: []jackline.Call{c}, Events: events, Labels: d.Labels, State: state, Sync: c.Acts && e.outcome == jackline.OK,
 	}
 	if e.used != nil {
 		spent := *e.used
@@ -100,7 +104,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	}
 	// A read that brought nothing but its text may be done again after a crash, so the turn need not wait for the disk. What changes
 	// what the session may do is on record before anybody reads the text.
-	rec.Soon = !c.Acts && c.Outcome == jackline.OK && e.used == nil && e.out.State == nil && len(e.out.Found) == 0 && now == had
+	rec.Soon = !c.Acts && c.Outcome == jackline.OK && e.used == nil && state == nil && len(e.out.Found) == 0 && now == had
 	if _, err := g.Log.Append(ctx, o, rec); err != nil {
 		return Done{Call: r.Call}, err
 	}

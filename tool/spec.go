@@ -49,12 +49,20 @@ type Spec[A any] struct {
 	Body   string             // the argument, a string, that may be as long as a file; "" is none
 	Pager  bool               // it pages through results that were cut; at most one tool of a set is it
 
+	// Connected is the server that the tool comes from; "" for a tool of the program's own. What such a tool does is what its
+	// server says, and may stay unknown: then Effect is 0, and Touches may be nil.
+	Connected string
+
 	Title   func(A) string                                      // "Edit src/main.go"; required
 	Touches func(In, A) ([]jackline.Touch, error)               // nil where Effect is Pure
 	Preview func(context.Context, In, A) (jackline.View, error) // what the card shows; nil shows the arguments
 	Run     func(context.Context, In, A) (Out, error)           // exactly one of Run and Ask
 	Ask     func(A) ([]jackline.Question, error)                // a question to the person is the call
 	Missing func() string                                       // why it cannot be used now; nil or "" if it can
+
+	// Sandbox is what would hold the processes of a call. It starts nothing, and opens nothing but what the level and the
+	// workspace ask for. What it says is judged, allowed by a person and given to Run, the very same. Nil is the zero Sandbox.
+	Sandbox func(In, A) (jackline.Sandbox, error)
 
 	// Prefetch reads from one sentence of a prompt, whole and without its closing mark, the call that it surely asks for, so that
 	// the call can run before the model is asked. It must take linear time, and be sure: a miss costs a step, a false hit a call that
@@ -74,6 +82,7 @@ type In struct {
 	Zone     *time.Location                            // the client's
 	State    func(key string) (json.RawMessage, error) // the session's own small facts; nil where there is none
 	Progress func(text string)                         // shows output while the call runs
+	Sandbox  jackline.Sandbox                          // what was judged to hold the call's processes; [Spec.Run] and [Spec.Preview] have it
 }
 
 // The windows, in tokens, from which on a tool is always offered: what [Spec.Pin] of most is.
@@ -109,6 +118,9 @@ type Out struct {
 	Events  []jackline.Body            // events to log with the outcome
 	Stamp   string                     // facts under which a cached result still holds
 	Found   []string                   // tools to describe to the model from now on
+
+	// Addresses are those that a search brought, as the model reads them: it did not make them up.
+	Addresses []string
 }
 
 // Label says who could have written a text, and whether it is the owner's own.
@@ -132,6 +144,7 @@ type Tool struct {
 type bound struct {
 	title   string
 	touches func(In) ([]jackline.Touch, error)
+	sandbox func(In) (jackline.Sandbox, error)
 	preview func(context.Context, In) (jackline.View, error)
 	run     func(context.Context, In) (Out, error)
 	ask     func() ([]jackline.Question, error)
@@ -166,14 +179,16 @@ func Define[A any](s Spec[A]) Tool {
 	switch {
 	case s.Name == "" || s.Summary == "" || s.Group == "":
 		panic("tool: a spec needs a name, a summary and a group: " + s.Name)
-	case s.Effect == 0:
+	case s.Effect == 0 && s.Connected == "":
 		panic("tool: unknown effect: " + s.Name)
 	case s.Title == nil:
 		panic("tool: no title: " + s.Name)
 	case (s.Run == nil) == (s.Ask == nil):
 		panic("tool: exactly one of Run and Ask: " + s.Name)
-	case s.Touches == nil && s.Effect != jackline.Pure:
+	case s.Touches == nil && s.Effect != jackline.Pure && s.Connected == "":
 		panic("tool: a tool with effects must name its touches: " + s.Name)
+	case s.Sandbox != nil && !s.Effect.Has(jackline.Exec):
+		panic("tool: only what starts processes has a sandbox: " + s.Name)
 	case s.Cache && s.Effect.Acts():
 		panic("tool: only a pure read may be cached: " + s.Name)
 	}
@@ -188,7 +203,7 @@ func Define[A any](s Spec[A]) Tool {
 	t := Tool{
 		facts: Facts{
 			Name: s.Name, Aliases: s.Aliases, Group: s.Group, Summary: s.Summary, Use: s.Use, Find: s.Find,
-			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Body: s.Body, Asks: s.Ask != nil,
+			Schema: raw, Effect: s.Effect, Source: s.Source, Pin: s.Pin, Icon: s.Icon, Final: s.Final, Pager: s.Pager, Body: s.Body, Asks: s.Ask != nil, Connected: s.Connected,
 		},
 		schema: schema, secret: s.Secret, cache: s.Cache, missing: s.Missing,
 	}
@@ -212,6 +227,9 @@ func Define[A any](s Spec[A]) Tool {
 		b := bound{title: s.Title(a)}
 		if s.Touches != nil {
 			b.touches = func(in In) ([]jackline.Touch, error) { return s.Touches(in, a) }
+		}
+		if s.Sandbox != nil {
+			b.sandbox = func(in In) (jackline.Sandbox, error) { return s.Sandbox(in, a) }
 		}
 		if s.Preview != nil {
 			b.preview = func(ctx context.Context, in In) (jackline.View, error) { return s.Preview(ctx, in, a) }

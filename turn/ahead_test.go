@@ -139,6 +139,7 @@ func TestAheadCrash(t *testing.T) {
 		}
 		return fmt.Sprintf("Tide %d.", tides), nil
 	}), scout("moon", func(context.Context) (string, error) { moons++; return fmt.Sprintf("Moon %d.", moons), nil }))
+	o.Ungated = true // files keep the network from being asked
 	b := newBench(t, o, "=== 1\n--- expect Tide 2.\nFirst.\n")
 	b.attach(t, "a.txt", "text/plain", "x", "TEXT OF A")
 	id := b.submit(t, "tide? moon?")

@@ -48,6 +48,7 @@ type options struct {
 	Reload   bool                   `json:"reload"`   // every stretch of a turn runs in a new engine over a reopened store
 	Steer    string                 `json:"steer"`    // the owner\'s words when the model says <<steer>>
 	Killed   bool                   `json:"killed"`   // the kill switch is on
+	Ungated  bool                   `json:"ungated"`  // a person switched the taint gate off
 	Web      bool                   `json:"web"`      // the tools of the network are there too
 	Env      map[string]string      `json:"env"`      // and what they find in the environment
 	Tools    int                    `json:"tools"`    // how many tools there are, with made-up ones; 0 is those that exist
@@ -111,7 +112,7 @@ func newBench(t testing.TB, o options, text string) *bench {
 	b.model = &spy{Model: main, raw: b.raw}
 	b.open(t)
 	b.session, err = b.db.CreateSession(context.Background(), jackline.Local, jackline.Session{
-		ID: jackline.NewID[jackline.SessionID]("s_"), Workspace: b.dir, Mode: o.Mode,
+		ID: jackline.NewID[jackline.SessionID]("s_"), Workspace: b.dir, Mode: o.Mode, Ungated: o.Ungated,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func (b *bench) open(t testing.TB) {
 			tl, ok := set.Lookup(name)
 			return tl.Facts().Name, tl.Facts().Effect, ok
 		},
-		CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
+		ReadShell: shell.Read,
 	})
 	toggles := jackline.AllOn
 	toggles.Network = !b.o.NoNet

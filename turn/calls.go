@@ -192,8 +192,6 @@ func (r *run) note(text string) {
 	r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemNote, Text: text})
 }
 
-var emptySteer = map[string]json.RawMessage{SteerKey: json.RawMessage("null")}
-
 // steered takes the words that wait under [SteerKey].
 func (r *run) steered(ctx context.Context) ([]string, error) {
 	if r.looked && (r.ctl.Steered == nil || !r.ctl.Steered()) {

@@ -332,11 +332,17 @@ func (r *run) open(ctx context.Context) error {
 		}
 		bodies = append(bodies, p)
 	}
-	// Whoever wrote a file is not known: it taints, on record before a model reads it.
-	if len(at.list) > 0 && !r.s.Labels.Tainted {
-		r.s.Labels.Tainted = true
-		rec.Labels = jackline.Labels{Tainted: true}
-		bodies = append(bodies, jackline.LabelChanged{Labels: r.s.Labels, Why: "Attached: " + at.list[0].Name})
+	// Whoever wrote a file is not known, and it is the owner's: it taints and is private, on record before a model reads it.
+	if had := r.s.Labels; len(at.list) > 0 && had != (jackline.Labels{Tainted: true, Private: true}) {
+		r.s.Labels = jackline.Labels{Tainted: true, Private: true}
+		rec.Labels = r.s.Labels
+		bodies = append(bodies, jackline.LabelChanged{Labels: r.s.Labels, Ungated: r.s.Ungated, Why: "Attached: " + at.list[0].Name})
+		if err := r.came(ctx, had, "the attached file "+at.list[0].Name, rec.State); err != nil {
+			return err
+		}
+	}
+	if err := r.remember(ctx, []string{r.t.Prompt}, rec.State); err != nil {
+		return err
 	}
 	if r.said != "" {
 		bodies = append(bodies, jackline.Nudge{Kind: "directive", Text: r.said})
@@ -454,7 +460,10 @@ func (r *run) steer(ctx context.Context) error {
 	}
 	// New words from the owner are a new start: reminders and guards begin again.
 	r.t.Progress.Announced, r.t.Progress.Streak, r.t.Progress.Nudged, r.t.Progress.Thought = 0, 0, false, false
-	rec := jackline.Record{Turn: &r.t, Items: items, State: emptySteer}
+	rec := jackline.Record{Turn: &r.t, Items: items, State: map[string]json.RawMessage{SteerKey: json.RawMessage("null")}}
+	if err := r.remember(ctx, words, rec.State); err != nil {
+		return err
+	}
 	if err := r.append(ctx, rec, bodies...); err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func TestPrefixOfALongSession(t *testing.T) {
 
 func longSessionOn(t *testing.T, api, mode string, window int) {
 	e, native := newEngineOf(t, api, mode), mode == model.ModeNative
-	b := newBench(t, options{Mode: jackline.ModeAllowEdits, Native: native, Window: window, Tools: 60, Steer: "And say it in German, please."}, "=== 1\nunused\n")
+	b := newBench(t, options{Mode: jackline.ModeAllowEdits, Native: native, Ungated: true, Window: window, Tools: 60, Steer: "And say it in German, please."}, "=== 1\nunused\n")
 	for k := range 10 {
 		b.write(t, fmt.Sprintf("f%d.txt", k), strings.Repeat(fmt.Sprintf("This is line %d of a file with \"quotes\" and ümlauts.\n", k), 25))
 	}

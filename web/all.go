@@ -58,7 +58,7 @@ func (d Deps) agent() string {
 
 // touch says that a call will use the host of an address that somebody vouches for.
 func touch(address string) jackline.Touch {
-	t := jackline.Touch{Effect: jackline.Network, Kind: "host"}
+	t := jackline.Touch{Effect: jackline.Network, Kind: "host", Service: true}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		t.Name, t.Refused = short(address, 60), "This is no address of a service."

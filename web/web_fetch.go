@@ -58,7 +58,7 @@ func Reader() string {
 // Touch is the host that fetching an address would use: canonical, with its port. An address that the guard refuses by its
 // form is shown shortened, with the reason. Nothing is looked up.
 func Touch(g *egress.Guard, raw string) jackline.Touch {
-	t := jackline.Touch{Effect: jackline.Network, Kind: "host", Name: plain(raw, 60)}
+	t := jackline.Touch{Effect: jackline.Network, Kind: "host", Name: plain(raw, 60), Address: raw}
 	if g == nil {
 		t.Refused = unguarded
 		return t

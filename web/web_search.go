@@ -124,7 +124,8 @@ func (d Deps) search(ctx context.Context, w want, limit int) (tool.Out, error) {
 	for _, p := range d.providers() {
 		hits, err := p.find(ctx, w)
 		if err == nil {
-			return tool.Out{Text: listed(p.name, w, hits, said, limit), Origin: "web search by " + p.name}, nil
+			text, shown := listed(p.name, w, hits, said, limit)
+			return tool.Out{Text: text, Origin: "web search by " + p.name, Addresses: shown}, nil
 		}
 		if errors.Is(context.Cause(ctx), context.Canceled) {
 			return tool.Out{}, err
@@ -135,8 +136,8 @@ func (d Deps) search(ctx context.Context, w want, limit int) (tool.Out, error) {
 		"The search failed; this does not mean that there are no results. %s %s", strings.Join(said, " "), keysHelp)
 }
 
-// listed is what the model reads of results.
-func listed(name string, w want, hits []hit, said []string, limit int) string {
+// listed is what the model reads of results, and the addresses in it.
+func listed(name string, w want, hits []hit, said []string, limit int) (text string, shown []string) {
 	var b strings.Builder
 	for _, s := range said {
 		fmt.Fprintf(&b, "[%s]\n", s)
@@ -173,9 +174,10 @@ func listed(name string, w want, hits []hit, said []string, limit int) string {
 		}
 		n++
 		b.WriteString(entry)
+		shown = append(shown, u.String())
 	}
 	if n == 0 {
 		fmt.Fprintf(&b, "%s found nothing%s for this query, searched %s UTC. Try other or fewer words.", name, when, now)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(b.String(), "\n"), shown
 }

@@ -173,7 +173,7 @@ func FuzzDuck(f *testing.F) {
 		if err != nil && jackline.Say(err) == "" {
 			t.Errorf("%v", err)
 		}
-		text := listed("DuckDuckGo", want{query: "x"}, hits, nil, 2000)
+		text, _ := listed("DuckDuckGo", want{query: "x"}, hits, nil, 2000)
 		if text == "" || strings.ContainsAny(text, "\x00\x1b\u202e") {
 			t.Errorf("%q", text)
 		}

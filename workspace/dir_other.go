@@ -127,6 +127,25 @@ func (d *dir) list(max int) ([]string, error) {
 	return names, f.Close()
 }
 
+// again is the same folder, opened once more.
+func (d *dir) again() (*dir, error) {
+	own, err := d.root.OpenRoot(".")
+	return &dir{root: own, top: d.top, rel: d.rel}, err
+}
+
+// entries gives what is in the folder with its kind, at most max of it, in no order.
+func (d *dir) entries(max int) ([]fs.DirEntry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.ReadDir(max)
+	if err != nil && len(list) == 0 && !isEOF(err) {
+		return nil, errors.Join(err, f.Close())
+	}
+	return list, f.Close()
+}
+
 func keep(*os.File, entry) error { return nil }
 
 func statPath(path string) (entry, error) { return entryFrom(os.Stat(path)) }

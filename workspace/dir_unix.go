@@ -155,6 +155,25 @@ func (d *dir) list(max int) ([]string, error) {
 	return names, f.Close()
 }
 
+// again is the same folder, opened once more.
+func (d *dir) again() (*dir, error) {
+	f, _, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY)
+	return &dir{f}, err
+}
+
+// entries gives what is in the folder with its kind, at most max of it, in no order.
+func (d *dir) entries(max int) ([]fs.DirEntry, error) {
+	f, _, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.ReadDir(max)
+	if err != nil && len(list) == 0 && !isEOF(err) {
+		return nil, errors.Join(err, f.Close())
+	}
+	return list, f.Close()
+}
+
 // keep gives a new file the mode and, where that is allowed, the owner of the one that it replaces.
 func keep(f *os.File, old entry) error {
 	_ = f.Chown(old.uid, old.gid) // only root may give files away; a file of our own is right as it is

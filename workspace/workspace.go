@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -56,6 +57,9 @@ type Root struct {
 	bases [][]string // the elements of the absolute paths by which it is known
 	names Names
 	state []entry // the program's own folders, where they exist
+
+	shieldMu   sync.Mutex
+	shieldSeen map[string]folderSeen // by path, for [Root.Shields]
 }
 
 // Open opens the folder dir, which [Vet] has found fit. A link to it is resolved now and never again.

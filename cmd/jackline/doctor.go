@@ -28,7 +28,7 @@ func (a *app) doctor(ctx context.Context) []jackline.Check {
 	folder, err := a.vet(ctx, "")
 	list = append(list, doctor.Workspace(folder, err))
 	allowed, err := a.set.Permissions(ctx, jackline.Local)
-	return append(list, doctor.Permissions(allowed, err), doctor.Search(web.Deps{Getenv: a.env}.Searches(), web.SearchKeys), doctor.Sandbox(sandboxLevel),
+	return append(list, doctor.Permissions(allowed, err), doctor.Search(web.Deps{Getenv: a.env}.Searches(), web.SearchKeys), checkSandbox(a.cells),
 		doctor.Port(a.listen(), a.serving(), a.conf.Yes("server.allowRemote")))
 }
 
@@ -68,7 +68,7 @@ func (m *Main) examine(ctx context.Context, mend bool) []jackline.Check {
 	files := doctor.Files(conf.Places, mend)
 	conn, err := m.connect(ctx, false)
 	if err != nil {
-		return append(append([]jackline.Check{doctor.Settings(conf, nil)}, files...), doctor.Store(err), doctor.Sandbox(sandboxLevel))
+		return append(append([]jackline.Check{doctor.Settings(conf, nil)}, files...), doctor.Store(err))
 	}
 	defer conn.close()
 	h, err := client.Ask[jackline.Health](ctx, conn.client, http.MethodGet, "/api/doctor", nil)

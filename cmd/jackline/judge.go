@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/web"
 	"github.com/jackline-ai/jackline/workspace"
 )
@@ -23,7 +25,7 @@ func (a *app) judge(ctx context.Context, o jackline.Owner, line json.RawMessage)
 	t := policy.Tester{
 		Policy: a.policy.With(p),
 		Actor:  jackline.Actor{Owner: o, Admin: true, Session: jackline.Session{Owner: o, Workspace: p.WorkspaceRoot, Mode: p.Mode}, Source: jackline.FromModel},
-		Runner: a.runner, Path: a.pathIntent, URL: a.urlIntent, Call: a.callIntent,
+		Runner: a.runner, Command: a.commandTouches, Path: a.pathIntent, URL: a.urlIntent, Call: a.callIntent,
 	}
 	j, err := t.Test(ctx, line)
 	if err != nil {
@@ -100,6 +102,11 @@ func (a *app) urlIntent(_ context.Context, who jackline.Actor, p policy.Probe) (
 		Actor: who, Tool: web.Reader(), Effect: jackline.Network, Labels: who.Session.Labels,
 		Touches: []jackline.Touch{web.Touch(a.guard, p.URL)},
 	}, nil
+}
+
+// commandTouches is what a command would touch. No repository is looked at.
+func (a *app) commandTouches(s policy.Script) []jackline.Touch {
+	return builtin.Commanded(s.Text, s.Workspace, shell.Used(a.world.in(s)))
 }
 
 // callIntent is what a model's call would be judged by.

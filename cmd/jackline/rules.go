@@ -2,27 +2,27 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/policy"
-	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/web"
 )
 
 // newPolicy makes the judge of all intents, without settings, and names the tool that runs commands. The names of the tools are the
 // same in every workspace.
-func newPolicy() (p *policy.Policy, names []string, runner string, err error) {
+func newPolicy(w world) (p *policy.Policy, names []string, runner string, err error) {
 	tools, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	for t := range tools.All() {
 		names = append(names, t.Facts().Name)
-		if t.Facts().Effect.Has(jackline.Exec) {
+		if t.Facts().Effect.Has(jackline.Exec) && t.Facts().Body == "" { // what has a body runs code, not commands
 			runner = t.Facts().Name
 		}
 	}
@@ -34,7 +34,7 @@ func newPolicy() (p *policy.Policy, names []string, runner string, err error) {
 			}
 			return t.Facts().Name, t.Facts().Effect, true
 		},
-		Names: names, CheckShell: shell.Check, ReadOnlyShell: shell.ReadOnly, SplitShell: shell.Split,
+		Names: names, ReadShell: w.read, Own: w.own, Root: os.Geteuid() == 0,
 	}), names, runner, nil
 }
 
@@ -54,7 +54,7 @@ func (m *Main) warnIdle(allow []string) error {
 	if len(allow) == 0 {
 		return nil
 	}
-	p, names, _, err := newPolicy()
+	p, names, _, err := newPolicy(newWorld(nil, nil))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
 	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline/cell"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
@@ -25,6 +26,7 @@ import (
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
+	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
@@ -40,6 +42,7 @@ type app struct {
 	set     *settings.Live
 	engines *engines.Engines
 	policy  *policy.Policy
+	world   world
 	desk    *approval.Desk
 	folders *folders.Folders
 	turns   *runs.Turns
@@ -51,6 +54,7 @@ type app struct {
 	runner string   // the tool that runs commands
 	hosts  []string // the names of the server; nil inside a command
 	guard  *egress.Guard
+	cells  *cell.Cells // where commands run
 	env    func(string) string
 
 	mu    sync.Mutex
@@ -62,9 +66,6 @@ type place struct {
 	root *workspace.Root
 	set  *tool.Set
 }
-
-// sandboxLevel is what commands are confined by.
-const sandboxLevel = "none"
 
 // inProcess is the Host name under which a command reaches the server inside its own process.
 const inProcess = "in-process.jackline"
@@ -83,11 +84,15 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if a.guard, err = newGuard(conf, hosts); err != nil {
 		return nil, err
 	}
+	a.world = newWorld(conf, hosts)
+	if a.cells, err = newCells(ctx, conf, a.guard); err != nil {
+		return nil, err
+	}
 	// Much of a short command's time goes into being started, so what does not need the store is made beside it.
 	var names []string
 	var broken error
 	var beside sync.WaitGroup
-	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy() })
+	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy(a.world) })
 	a.db, err = store.Open(ctx, conf.Places.Data)
 	if beside.Wait(); err == nil {
 		err = broken
@@ -127,7 +132,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		Extract: readFile, Folders: a.folders,
 		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
-		Version: buildVersion(), Sandbox: sandboxLevel, Log: a.log,
+		Version: buildVersion(), Sandbox: func() jackline.SandboxLevel { return a.cells.Report().Level }, Log: a.log,
 	})
 	return a, err
 }
@@ -214,7 +219,10 @@ func (a *app) place(dir string) (*place, error) {
 		return nil, errors.Join(jackline.E("place", jackline.Conflict, nil,
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
-	set, err := tool.NewSet(allTools(builtin.Deps{Root: root, Environ: inherited(os.Environ(), a.conf.Text("model.apiKeyEnv")), Result: a.result, Spill: a.db.ReadSpill},
+	set, err := tool.NewSet(allTools(builtin.Deps{
+		Root: root, Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
+		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper,
+	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
@@ -222,6 +230,11 @@ func (a *app) place(dir string) (*place, error) {
 	p := &place{root: root, set: set}
 	a.roots[dir] = p
 	return p, nil
+}
+
+// environ is what commands inherit of the program's own environment.
+func environ(conf *settings.Config) []string {
+	return inherited(os.Environ(), conf.Text("model.apiKeyEnv"))
 }
 
 // inherited is the environment without the variable that holds the engine's key, and without those that set up a search: the

@@ -71,7 +71,7 @@ func (m *Main) workspaceCmd() *cobra.Command {
 			return m.folder(cmd, args, false, "/api/workspace/trust", map[string]any{"trusted": false})
 		},
 	}
-	cmd.AddCommand(list, show, trust, untrust)
+	cmd.AddCommand(list, show, trust, untrust, m.homeCmd())
 	return cmd
 }
 

@@ -152,12 +152,25 @@ func Permissions(p jackline.Permissions, err error) jackline.Check {
 	return k
 }
 
-// Sandbox reports what commands are confined by.
-func Sandbox(level string) jackline.Check {
-	k := jackline.Check{ID: "sandbox", Title: "Sandbox", State: jackline.CheckOK, Text: "Commands are confined by: " + level + "."}
-	if level == "" || level == "none" {
+// Sandbox reports what commands are held by: the level, why it is not higher, and what holds their number.
+func Sandbox(level jackline.SandboxLevel, why, processes string) jackline.Check {
+	k := jackline.Check{ID: "sandbox", Title: "Sandbox", State: jackline.CheckOK}
+	switch level {
+	case jackline.SandboxNamespaces:
+		k.Text = "Level namespaces: commands see a machine of their own, with the workspace and without protected files, network and other processes."
+	case jackline.SandboxLandlock:
 		k.State = jackline.CheckWarn
-		k.Text = "Commands are not confined: this version has no sandbox. Only commands that read run unasked, in every mode but allow-all."
+		k.Text = "Level landlock: commands are held to the workspace and have no network, but protected files in a workspace cannot be kept from them. Where there are any (.git is one), commands that do more than read are asked about."
+		k.Fix = "See docs/sandbox.md for what a system has to allow for the level namespaces."
+	default:
+		k.State = jackline.CheckWarn
+		k.Text = "Level none: commands run with all rights of this user. Only commands that read run unasked, in every mode but allow-all."
+		k.Fix = "See docs/sandbox.md for what a system has to have."
+	}
+	for _, more := range []string{why, processes} {
+		if more = strings.TrimSpace(more); more != "" {
+			k.Text += " " + more
+		}
 	}
 	return k
 }

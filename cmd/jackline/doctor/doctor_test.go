@@ -76,7 +76,9 @@ func TestSurroundings(t *testing.T) {
 		"there":   {doctor.Workspace(t.TempDir(), nil), jackline.CheckOK},
 		"all":     {doctor.Permissions(jackline.Permissions{Mode: jackline.ModeAllowAll, Toggles: jackline.AllOn}, nil), jackline.CheckWarn},
 		"reads":   {doctor.Permissions(jackline.Permissions{Mode: jackline.ModeAllowReads}, nil), jackline.CheckOK},
-		"none":    {doctor.Sandbox("none"), jackline.CheckWarn},
+		"none":    {doctor.Sandbox(jackline.SandboxNone, "It is too old.", ""), jackline.CheckWarn},
+		"part":    {doctor.Sandbox(jackline.SandboxLandlock, "", ""), jackline.CheckWarn},
+		"whole":   {doctor.Sandbox(jackline.SandboxNamespaces, "", ""), jackline.CheckOK},
 		"store":   {doctor.Store(jackline.E("t", jackline.Invalid, nil, "It is damaged.")), jackline.CheckFail},
 		"config":  {doctor.Settings(nil, errors.New("x")), jackline.CheckFail},
 	} {

@@ -48,6 +48,9 @@ func (k *card) print(t *Terminal) {
 	for _, touch := range a.Touches {
 		fmt.Fprintf(t.Err, "  %s %s: %s\n", touch.Effect, inset(touch.Kind), inset(touch.Name))
 	}
+	if a.Effect.Has(jackline.Exec) {
+		fmt.Fprintf(t.Err, "  held by %s\n", inset(holder(a.Sandbox)))
+	}
 	fmt.Fprintf(t.Err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
 	choices := "[y] once"
 	for _, s := range a.Scopes {
@@ -63,6 +66,26 @@ func (k *card) print(t *Terminal) {
 		fmt.Fprintf(t.Err, "  task and chat cover: %s\n", inset(a.Covers))
 	}
 	fmt.Fprintf(t.Err, "  %s  [e] edit  [n] deny  [d] deny and say why  [s] stop > ", choices)
+}
+
+// holder says what holds a command.
+func holder(s jackline.Sandbox) string {
+	if s.Level == jackline.SandboxNone {
+		return "nothing: it runs WITHOUT a sandbox, with all your rights"
+	}
+	open := s.Opens()
+	switch {
+	case open == "":
+		open = "no network, and no files outside the workspace"
+	case len(s.Hosts) == 0:
+		open = "no network; open is " + open
+	default:
+		open = "open is " + open
+	}
+	if s.Leaks != "" {
+		open += ". " + s.Leaks
+	}
+	return "the sandbox: " + open
 }
 
 func (k *card) question(t *Terminal) {

@@ -138,6 +138,16 @@ export interface Question {
   many?: boolean
 }
 
+// What holds the processes of a call, and what it opens to them besides the workspace.
+export interface Sandbox {
+  level: 'none' | 'landlock' | 'namespaces'
+  leaks?: string
+  hosts?: string[]
+  read?: string[]
+  write?: string[]
+  repository?: boolean
+}
+
 export interface Approval {
   id: string
   kind: 'call' | 'question'
@@ -151,6 +161,7 @@ export interface Approval {
   effects: string[]
   touches: Touch[] | null
   labels?: Labels
+  sandbox?: Sandbox
   view: View
   risk: string
   why: string

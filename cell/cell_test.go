@@ -1,0 +1,274 @@
+//go:build linux
+
+package cell
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/egress"
+	"github.com/jackline-ai/jackline/job"
+	"github.com/jackline-ai/jackline/sandbox"
+	"github.com/jackline-ai/jackline/workspace"
+)
+
+// A world is a person's home with a workspace in it, and the cell of the workspace.
+type world struct {
+	home, ws, data string
+	cells          *Cells
+	cell           *Cell
+	root           *workspace.Root
+}
+
+// newWorld makes a world at a level, or says loudly that this machine has not that level.
+func newWorld(t testing.TB, level jackline.SandboxLevel, files map[string]string, more func(*Options)) *world {
+	t.Helper()
+	// Not in /tmp, which a command may have one of its own of.
+	around, err := filepath.Abs(filepath.Join("..", ".cache"))
+	if err == nil {
+		err = os.MkdirAll(around, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.MkdirTemp(around, "cell-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{home: home, ws: filepath.Join(home, "ws"), data: filepath.Join(home, ".local/share/jackline")}
+	for name, text := range files {
+		p := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{w.ws, w.data} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := sandbox.Open(t.Context(), sandbox.Options{AtMost: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Report(); got.Level != level {
+		t.Skipf("THE LEVEL %v IS MISSING HERE, so nothing was tried at it: %s", level, got.Why)
+	}
+	guard, err := egress.New(egress.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Launcher: l, Guard: guard, Data: w.data, State: []string{w.data}, Home: home, Environ: append(os.Environ(), "HOME="+home)}
+	if more != nil {
+		more(&o)
+	}
+	if w.cells, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	if w.root, err = workspace.Open(w.ws, workspace.Options{State: o.State}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.root.Close() })
+	w.cell = w.cells.In(w.root)
+	return w
+}
+
+// run runs a command as it was planned, and gives its output and what came to light.
+func (w *world) run(t testing.TB, command string, u Uses) (job.Result, []string) {
+	t.Helper()
+	s, err := w.cell.Plan(u, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.cell.Enter(t.Context(), s)
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	d, err := w.root.Dir("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r, err := job.Run(t.Context(), job.Spec{Command: command, Dir: d.Path, Folder: d.File, Env: p.Env, Cage: p.Cage})
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return r, p.Leave(context.WithoutCancel(t.Context()))
+}
+
+var levels = []jackline.SandboxLevel{jackline.SandboxLandlock, jackline.SandboxNamespaces}
+
+func eachLevel(t *testing.T, f func(*testing.T, jackline.SandboxLevel)) {
+	for _, l := range levels {
+		t.Run(l.String(), func(t *testing.T) { f(t, l) })
+	}
+}
+
+func TestHeld(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, map[string]string{
+			"secret": "CANARY", ".gitconfig": "[user]\n\tname = Ada L\n\temail = ada@example.org\n[credential]\n\thelper = store\n", "other/f": "CANARY", "ws/f": "inside",
+			"tools/bin/mytool": "#!/bin/sh\ncat ${0%/bin/mytool}/lib/data\n", "tools/lib/data": "tooldata\n", ".local/share/jackline/key": "CANARY",
+		}, func(o *Options) {
+			o.Environ = append(o.Environ, "PATH="+filepath.Join(o.Home, "tools/bin")+":/usr/bin:/bin", "MY_TOKEN=CANARY", "KEPT_TOKEN=kept", "CACHE_AT="+o.Home+"/x", "TOOLS="+o.Home+"/tools")
+			o.KeepEnv = []string{"KEPT_TOKEN"}
+		})
+		for _, c := range []struct{ command, want string }{
+			{"cat f; echo more > g; cat g", "inside" + "more\n"},
+			{"cat ../secret ../other/f " + w.data + "/key 2>/dev/null; echo $?", "1\n"},
+			{"(echo x > ../made) 2>/dev/null; echo $?", "1\n"},
+			{"echo a > ~/kept; echo b > $TMPDIR/t; cat ~/kept $TMPDIR/t", "a\nb\n"},
+			{"cat ~/kept; ls $TMPDIR", "a\n"},
+			{"mytool", "tooldata\n"},
+			{"echo $MY_TOKEN-$KEPT_TOKEN-$CACHE_AT-$TOOLS", "-kept--" + w.home + "/tools\n"},
+			{"grep -c helper ~/.gitconfig; grep name ~/.gitconfig", "0\n\tname = Ada L\n"},
+			{"exit 3", ""},
+			{"cd sub 2>/dev/null || mkdir sub && cd sub && pwd", w.ws + "/sub\n"},
+			{"cat /etc/shadow 2>/dev/null | wc -c", "0\n"},
+			{"(exec 3<>/dev/tcp/127.0.0.1/1) 2>/dev/null; echo $?", "1\n"},
+		} {
+			r, notes := w.run(t, c.command, Uses{})
+			if r.Output != c.want || len(notes) > 0 {
+				t.Errorf("%s: %q %v, want %q", c.command, r.Output, notes, c.want)
+			}
+			if strings.Contains(r.Output, "CANARY") {
+				t.Errorf("%s: a secret came out", c.command)
+			}
+		}
+		if r, _ := w.run(t, "exit 3", Uses{}); r.Exit != 3 {
+			t.Errorf("exit %d", r.Exit)
+		}
+		if r, _ := w.run(t, "kill -9 $$", Uses{}); r.Signal != "killed" {
+			t.Errorf("%+v", r)
+		}
+		// What was allowed by name is opened, and nothing beside it.
+		other := filepath.Join(w.home, "other")
+		r, _ := w.run(t, "cat ../other/f; cat ../secret 2>/dev/null; (echo x > ../other/f) 2>/dev/null; echo $?", Uses{Reads: []string{filepath.Join(other, "f")}})
+		if r.Output != "CANARY1\n" {
+			t.Errorf("%q", r.Output)
+		}
+		if r, _ := w.run(t, "echo y > ../other/f; echo z > ../other/new; cat ../other/f ../other/new", Uses{Writes: []string{filepath.Join(other, "f"), filepath.Join(other, "new")}}); r.Output != "y\nz\n" {
+			t.Errorf("%q", r.Output)
+		}
+		if r, _ := w.run(t, "echo y > ../note; cat ../note", Uses{Writes: []string{filepath.Join(w.home, "note")}}); r.Output != "y\n" {
+			t.Errorf("a file right in home: %q", r.Output)
+		}
+		if r, _ := w.run(t, "true", Uses{Writes: []string{filepath.Join(w.home, "never")}}); r.Exit != 0 || stat(filepath.Join(w.home, "never")) == nil {
+			t.Errorf("what was made for it and not written is still there")
+		}
+	})
+}
+
+func TestPlan(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, map[string]string{"a/f": "", "ws/.env": "", "ws/x": "", "lists/r/f": "", "lists/w/f": "", ".ssh/key": ""}, func(o *Options) {
+			o.Read, o.Write = []string{"~/lists/r"}, []string{filepath.Join(o.Home, "lists/w")}
+		})
+		at := func(p string) string { return filepath.Join(w.home, p) }
+		s, err := w.cell.Plan(Uses{
+			Reads:  []string{at("a/f"), at("ws/x"), at("none"), "/usr/bin/env", "/etc/passwd", at("lists/r/f"), at("?/f"), at("a/*.go"), w.data + "/key", at(""), "/", at("ws/.env"), "/dev/null"},
+			Writes: []string{at("lists/w/g"), at("a/new"), at("ws/new"), "/dev/null", w.data + "/x", "/etc/new"}, Deletes: []string{at("a/f")},
+			Hosts: []string{"example.org", "127.0.0.1", "?", "localhost"}, Repository: true,
+		}, []string{"example.com:8443"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{at("a"), at("a/f"), at("ws/.env")}; !slices.Equal(s.Read, want) {
+			t.Errorf("read %q, want %q", s.Read, want)
+		}
+		if want := []string{"/etc/new", at("a")}; !slices.Equal(s.Write, want) {
+			t.Errorf("write %q, want %q", s.Write, want)
+		}
+		if want := []string{"example.com:8443", "example.org:443", "example.org:80"}; !slices.Equal(s.Hosts, want) || !s.Repository {
+			t.Errorf("%+v", s)
+		}
+		if leaks := s.Leaks != ""; leaks != (level == jackline.SandboxLandlock) {
+			t.Errorf("leaks: %q", s.Leaks)
+		}
+		for _, bad := range []string{"127.0.0.1:80", "localhost", "10.0.0.1", "example.org:22", ""} {
+			if _, err := w.cell.Plan(Uses{}, []string{bad}); err == nil {
+				t.Errorf("the host %q was given", bad)
+			}
+		}
+	})
+}
+
+func TestLists(t *testing.T) {
+	home := t.TempDir()
+	data := filepath.Join(home, "d/data")
+	for _, c := range []struct {
+		read, write, env string
+		ok               bool
+	}{
+		{read: "~/x", ok: true}, {read: "/srv/models", ok: true}, {write: home + "/out", ok: true}, {env: "A_TOKEN", ok: true},
+		{read: "x"}, {read: "~"}, {read: home}, {read: "/"}, {read: filepath.Dir(home)}, {read: data}, {read: data + "/x"}, {read: home + "/d"},
+		{write: "/"}, {write: home}, {write: "/usr"}, {write: "/bin"}, {write: data}, {read: "/proc/1"}, {write: "/dev"}, {env: "A=B"}, {env: "*"}, {read: "/a\x00"},
+	} {
+		o := Options{Home: home, Data: data, State: []string{data}}
+		if c.read != "" {
+			o.Read = []string{c.read}
+		}
+		if c.write != "" {
+			o.Write = []string{c.write}
+		}
+		if c.env != "" {
+			o.KeepEnv = []string{c.env}
+		}
+		if _, err := New(o); (err == nil) != c.ok || err != nil && jackline.KindOf(err) != jackline.Invalid {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestProtected(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, map[string]string{
+			"ws/.env": "K=CANARY\n", "ws/.git/config": "[core]\n", "ws/.git/hooks/x.sample": "s", "ws/.git/index": "i", "ws/sub/.npmrc": "t=CANARY\n",
+		}, nil)
+		read := func(p string) string { b, _ := os.ReadFile(filepath.Join(w.ws, p)); return string(b) }
+		r, notes := w.run(t, "cat .env sub/.npmrc; cat .git/config; echo evil > .env; echo evil > .git/config; echo evil > .git/hooks/pre-commit; echo evil > .netrc; mkdir -p .aws; rm -rf sub; mv .git .git2; true", Uses{})
+		if level == jackline.SandboxNamespaces && (strings.Contains(r.Output, "CANARY") || !strings.Contains(r.Output, "[core]")) {
+			t.Errorf("%q", r.Output)
+		}
+		for p, want := range map[string]string{".env": "K=CANARY\n", ".git/config": "[core]\n", ".git/hooks/pre-commit": "", "sub/.npmrc": "t=CANARY\n", ".netrc": ""} {
+			if got := read(p); got != want {
+				t.Errorf("%s is %q, want %q", p, got, want)
+			}
+		}
+		if level == jackline.SandboxLandlock && (len(notes) != 1 || !strings.Contains(notes[0], "put back: .env, .git/config")) {
+			t.Errorf("%q", notes)
+		}
+		_ = os.RemoveAll(filepath.Join(w.ws, ".git2"))
+		if level == jackline.SandboxNamespaces && read(".git/index") != "i" {
+			t.Error("the git store was moved away")
+		}
+		// A command that changes the repository may, but not what says which programs git starts.
+		if err := os.MkdirAll(filepath.Join(w.ws, ".git/hooks"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "echo new > .git/index; echo evil > .git/config; echo evil > .git/hooks/post-commit; echo evil > .git/commondir; true", Uses{Repository: true})
+		for p, want := range map[string]string{".git/index": "new\n", ".git/config": "[core]\n", ".git/hooks/post-commit": "", ".git/commondir": ""} {
+			if got := read(p); got != want {
+				t.Errorf("%s is %q, want %q", p, got, want)
+			}
+		}
+		// What was allowed by name is what it is.
+		env := filepath.Join(w.ws, ".env")
+		if r, notes := w.run(t, "cat .env; echo K=new > .env", Uses{Reads: []string{env}, Writes: []string{env}}); r.Output != "K=CANARY\n" || read(".env") != "K=new\n" || len(notes) > 0 {
+			t.Errorf("%q %q %q", r.Output, read(".env"), notes)
+		}
+	})
+}

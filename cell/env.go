@@ -1,0 +1,66 @@
+package cell
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jackline-ai/jackline/job"
+)
+
+// env is the environment of a held command. Its home is its own, so what points into the person's home falls away, unless it can
+// be read there.
+func (c *Cells) env(home, temp string) []string {
+	var kept []string
+	for _, e := range c.o.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		if gone(name) || c.lost(value) && !strings.EqualFold(name, "PATH") {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	set := []string{
+		"HOME=" + home, "TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp, "XDG_RUNTIME_DIR=" + temp,
+		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
+		"XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
+	}
+	set = append(set, c.tools.env...)
+	return job.Env(kept, append(set, c.keep()...)...)
+}
+
+// keep are the variables that the owner lets through by name, whatever they look like.
+func (c *Cells) keep() []string {
+	var set []string
+	for _, name := range c.o.KeepEnv {
+		for _, e := range c.o.Environ {
+			if n, _, _ := strings.Cut(e, "="); n == name {
+				set = append(set, e)
+			}
+		}
+	}
+	return set
+}
+
+// gone reports whether a variable leads to something of the person's session that a held command cannot reach.
+func gone(name string) bool {
+	switch name {
+	case "HOME", "TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AGENT_PID", "GPG_AGENT_INFO",
+		"DOCKER_HOST", "CONTAINER_HOST", "HISTFILE", "MAIL", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
+		"ALL_PROXY", "NO_PROXY", "ftp_proxy", "FTP_PROXY":
+		return true
+	}
+	return strings.HasPrefix(name, "XDG_")
+}
+
+// lost reports whether a value is a path in the person's home that cannot be read.
+func (c *Cells) lost(value string) bool {
+	if c.home == "" || !filepath.IsAbs(value) {
+		return false
+	}
+	first := filepath.Clean(strings.Split(value, string(filepath.ListSeparator))[0])
+	if !inside(c.home, first) {
+		return false
+	}
+	reach := func(r string) bool { return inside(r, first) }
+	return !slices.ContainsFunc(c.tools.read, reach) && !slices.ContainsFunc(c.o.Read, reach) && !slices.ContainsFunc(c.o.Write, reach)
+}
