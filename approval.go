@@ -87,6 +87,9 @@ const (
 	Once Scope = "once" // this sealed call
 	Task Scope = "task" // this turn, the same pattern
 	Chat Scope = "chat" // this session, the same pattern
+
+	// Lasting is every chat in this workspace from now on: a rule among the owner's rules, which can be seen and taken out there.
+	Lasting Scope = "workspace"
 )
 
 // An Answer is what a person said to an approval.
@@ -95,6 +98,7 @@ type Answer struct {
 	Scope   Scope           `json:"scope,omitempty"`
 	Reason  string          `json:"reason,omitempty"`  // deny and say why
 	Args    json.RawMessage `json:"args,omitempty"`    // edit then allow
+	Pattern string          `json:"pattern,omitempty"` // with a scope beyond once: what it covers, where a person changed that
 	Answers [][]string      `json:"answers,omitempty"` // of a question row: one list a question
 	By      string          `json:"by,omitempty"`      // page, cli, api
 	At      time.Time       `json:"at,omitzero"`
@@ -125,6 +129,7 @@ type Grant struct {
 	Value    string     `json:"value"` // a folder, a command, a host, or canonical arguments
 	Mode     Mode       `json:"mode"`  // the session's when it was given; a stricter one ignores it
 	Approval ApprovalID `json:"approval"`
+	Terms    string     `json:"-"` // a keyed digest of under what it was given: the sandbox, and what the command touches
 	Created  time.Time  `json:"created"`
 	Revoked  time.Time  `json:"revoked,omitzero"`
 }
@@ -138,6 +143,7 @@ const (
 	GrantCommand GrantKind = "command" // this exact command
 	GrantHost    GrantKind = "host"    // reads from this host
 	GrantExact   GrantKind = "exact"   // these exact arguments
+	GrantPattern GrantKind = "pattern" // what fits this pattern of a rule, which a person wrote
 )
 
 // Permissions are the owner's standing settings.

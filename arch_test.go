@@ -77,6 +77,7 @@ var ours = law{
 
 		// Tools and models that exist, and the contracts that they pass.
 		"builtin":          2,
+		"builtin/sum":      1, // arithmetic
 		"web":              2,
 		"cell":             2, // over sandbox, workspace, job and egress
 		"mcp":              2,
@@ -206,6 +207,8 @@ var ours = law{
 		{pkg: "shell", name: "grep", why: "a program of Unix"},
 		{pkg: "shell/posix", name: "glob", why: "an option of rg"},
 		{pkg: "shell/posix", name: "grep", why: "a program of Unix"},
+		{pkg: "shell/posix", name: "python", why: "a program"},
+		{pkg: "shell/source", name: "python", why: "a program"},
 		{pkg: "shell/posix", name: "shell", why: "an option of su"},
 		{pkg: "shell/posix", name: "time", why: "a keyword of shells"},
 		{pkg: "shell/proof", name: "glob", why: "an option of rg"},

@@ -146,6 +146,7 @@ type Intent struct {
 	Effect  Effect
 	Touches []Touch
 	Labels  Labels
+	Facts   []Fact  // what is true now of what it names; nil where nobody needed to know
 	Sandbox Sandbox // what would hold its processes; the zero Sandbox for a call that starts none, and where nothing does
 
 	// Connected is the server that the tool comes from; "" for a tool of the program's own.
@@ -207,6 +208,9 @@ type Rule struct {
 	// EvenTainted lets an allow rule count in a chat that has read text by others. Only an exact command that runs in the
 	// sandbox without network, or writes in one named folder, can be allowed so.
 	EvenTainted bool `json:"even_tainted,omitempty" yaml:"even_tainted,omitempty"`
+
+	// Workspace is the folder, as an absolute path, in whose chats the rule holds; "" is everywhere.
+	Workspace string `json:"workspace,omitempty" yaml:"workspace,omitempty"`
 }
 
 // Toggles switch whole categories off. The zero Toggles allow nothing; see AllOn.

@@ -181,6 +181,14 @@ type (
 		Reason   string        `json:"reason,omitempty"`
 	}
 
+	// ApprovalExtended says that a row waits longer than it said.
+	ApprovalExtended struct {
+		Approval ApprovalID `json:"approval"`
+		Call     CallID     `json:"call"`
+		Expires  time.Time  `json:"expires"`
+		By       string     `json:"by,omitempty"`
+	}
+
 	// Step is one model request in readable words.
 	Step struct {
 		N    int    `json:"n"`
@@ -232,7 +240,7 @@ type (
 
 		Ungated bool `json:"ungated,omitempty"`
 
-		Why    string `json:"why"`
+		Why string `json:"why"`
 	}
 
 	// ModeChanged says that the session's mode is another.
@@ -355,6 +363,7 @@ func (ToolCall) Type() string           { return "tool.call" }
 func (ToolProgress) Type() string       { return "tool.progress" }
 func (ToolResult) Type() string         { return "tool.result" }
 func (ApprovalNeeded) Type() string     { return "tool.approval_needed" }
+func (ApprovalExtended) Type() string   { return "tool.approval_extended" }
 func (Step) Type() string               { return "step" }
 func (TurnEnd) Type() string            { return "turn.end" }
 func (TurnStatus) Type() string         { return "turn.status" }

@@ -101,7 +101,7 @@ func (d *Desk) close(a jackline.Approval, ans jackline.Answer,
 		return a, nil, reject(jackline.Unprocessed, "A reason has at most %d characters.", maxReason)
 	}
 	if !ans.Yes {
-		ans.Scope, ans.Args, ans.Answers = "", nil, nil
+		ans.Scope, ans.Args, ans.Answers, ans.Pattern = "", nil, nil, ""
 		a.State, a.Answer = jackline.Refused, ans
 		return a, nil, nil
 	}
@@ -137,9 +137,27 @@ func (d *Desk) close(a jackline.Approval, ans jackline.Answer,
 	if !slices.Contains(a.Scopes, ans.Scope) {
 		return a, nil, reject(jackline.Conflict, "This can be allowed %s, not for more than that.", offered(a.Scopes))
 	}
+	if err := d.widened(a, &ans); err != nil {
+		return a, nil, err
+	}
 	a.State, a.Answer = jackline.Approved, ans
 	d.seal(&a)
-	return a, d.grantsOf(a, ans.Scope), nil
+	return a, d.grantsOf(a, ans), nil
+}
+
+// widened checks the pattern that a person wrote in the place of the one on the card. Where it is the same, nothing was written.
+func (d *Desk) widened(a jackline.Approval, ans *jackline.Answer) error {
+	if ans.Pattern = strings.TrimSpace(ans.Pattern); ans.Pattern == "" || ans.Pattern == a.Pattern {
+		ans.Pattern = ""
+		return nil
+	}
+	switch {
+	case ans.Scope == jackline.Once:
+		return reject(jackline.Unprocessed, "A pattern says what else a yes covers, so it goes with more than once.")
+	case reachOf(a).narrow:
+		return reject(jackline.Conflict, "This can be allowed for exactly these arguments only.")
+	}
+	return d.pattern(ans.Pattern, intentOf(a))
 }
 
 // edit puts a changed call in the place of the one that was asked about. All else that binds the row stays.
@@ -215,14 +233,14 @@ func (d *Desk) alike(ctx context.Context, a jackline.Approval, grants []jackline
 			continue
 		}
 		same := b.Tool == a.Tool && b.Digest == a.Digest && b.Folder == a.Folder && string(b.Args) == string(a.Args)
-		if a.Answer.Yes && !covered(b, grants) || !a.Answer.Yes && !same {
+		if a.Answer.Yes && !d.covered(b, grants) || !a.Answer.Yes && !same {
 			continue
 		}
 		b.Answer = a.Answer
 		b.Answer.Args = nil
 		b.State = a.State
 		if a.Answer.Yes {
-			b.Answer.Scope = jackline.Once // the grant is the other row's
+			b.Answer.Scope, b.Answer.Pattern = jackline.Once, "" // the grant is the other row's
 			d.seal(&b)
 		}
 		closed = append(closed, b)
@@ -255,6 +273,8 @@ func offered(scopes []jackline.Scope) string {
 			list = append(list, "for this task")
 		case jackline.Chat:
 			list = append(list, "for this chat")
+		case jackline.Lasting:
+			list = append(list, "always in this workspace")
 		}
 	}
 	return strings.Join(list, " or ")

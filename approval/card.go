@@ -21,13 +21,50 @@ func (d *Desk) describe(a *jackline.Approval, i jackline.Intent, reason string, 
 	if a.Turn != "" {
 		a.Scopes = append(a.Scopes, jackline.Task)
 	}
-	if !r.narrow && a.Session != "" {
-		// The taint gate will stand here: in a tainted session nothing beyond the task is offered.
+	if !r.narrow && a.Session != "" && !a.Labels.Tainted {
 		a.Scopes = append(a.Scopes, jackline.Chat)
+		if d.lasting(*a, r) {
+			a.Scopes = append(a.Scopes, jackline.Lasting)
+		}
 	}
 	if len(a.Scopes) > 1 {
-		a.Covers, a.Pattern = r.words(), r.pattern(a.Tool)
+		a.Covers, a.Pattern = r.words(), strings.Join(r.patterns(a.Tool), ", ")
 	}
+}
+
+// lasting reports whether rules can say what a grant would cover, no more and no less.
+func (d *Desk) lasting(a jackline.Approval, r reach) bool {
+	list := r.patterns(a.Tool)
+	if len(list) == 0 || a.Folder == "" {
+		return false
+	}
+	for _, v := range r.values {
+		if strings.ContainsAny(v, "*?[]{}\\\n") {
+			return false // it would be read as more than itself
+		}
+	}
+	for _, p := range list {
+		if d.pattern(p, intentOf(a)) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Rules are what an answered row adds to the owner's rules: nothing, unless the answer was to last.
+func Rules(a jackline.Approval) []jackline.Rule {
+	if a.State != jackline.Approved || !a.Answer.Yes || a.Answer.Scope != jackline.Lasting {
+		return nil
+	}
+	list := reachOf(a).patterns(a.Tool)
+	if a.Answer.Pattern != "" {
+		list = []string{a.Answer.Pattern}
+	}
+	var rules []jackline.Rule
+	for _, p := range list {
+		rules = append(rules, jackline.Rule{Do: jackline.Allow, Pattern: p, Workspace: a.Folder})
+	}
+	return rules
 }
 
 // words says what a grant would cover.
@@ -51,8 +88,8 @@ func (r reach) words() string {
 	return "this call with exactly these arguments"
 }
 
-// pattern says it as a rule would.
-func (r reach) pattern(tool string) string {
+// patterns say it as rules would.
+func (r reach) patterns(tool string) []string {
 	var list []string
 	for _, v := range r.values {
 		switch r.kind {
@@ -66,11 +103,11 @@ func (r reach) pattern(tool string) string {
 			v = "host:" + v
 		case jackline.GrantCommand:
 		case jackline.GrantExact:
-			return ""
+			return nil
 		}
 		list = append(list, tool+"("+v+")")
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // undo says what can be taken back afterwards, in the worst case of what the call touches.

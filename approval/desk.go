@@ -8,16 +8,22 @@
 // # Seal
 //
 // Each row carries a keyed hash over all that was asked: owner, session, turn, call, tool and its definition,
-// arguments, folder, touches, labels, mode, expiry, and whether it was answered with a yes. [Desk.Holds] makes the
-// hash anew, once from the row and once from what is about to run, so that neither a changed row nor a changed call
-// passes. Later come the identity and digest of the files that a call names, and the grants of the sandbox.
+// arguments, folder, touches, facts, sandbox, labels, mode, expiry, and whether it was answered with a yes. [Desk.Holds]
+// makes the hash anew, once from the row and once from what is about to run, so that neither a changed row nor a changed
+// call passes. The facts are what was true of the things that the call names when a person was asked: which files, and
+// what was in them. Who runs the call makes them anew and puts them into the intent.
 //
 // # Scopes
 //
 // Once is the sealed call. Task is the rest of the turn and chat the rest of the session, both for what the card
-// says it covers: changes to files in the same folder, the same command, the same host, otherwise the same
-// arguments. Deleting, sending, connected tools and unknown effects can be granted for the same arguments, for the
-// task, and no further. The API's "remember" is the scope chat; where that is not offered the answer is a conflict.
+// says it covers: changes to files in the same folder, the same command under the same sandbox, the same host, otherwise
+// the same arguments. A person may write a pattern in its place, which must cover the call and be no wider than
+// [Options].Pattern lets it be. Lasting is a rule for all chats in the workspace, which whoever answers stores: see [Rules].
+//
+// Deleting, sending, connected tools and unknown effects can be granted for the same arguments, for the task, and no
+// further; commands that reach beyond the workspace or their sandbox for the task. Where somebody else's text has been
+// read nothing beyond the task is offered, and what was granted to the chat before does not count. The API's "remember"
+// is the scope chat; where that is not offered the answer is a conflict.
 package approval
 
 import (
@@ -51,6 +57,10 @@ type Options struct {
 	// Risk gives the risk word for a card and what it is for. Without it every card says high.
 	Risk func(jackline.Intent) (word, why string)
 
+	// Pattern says why a pattern of a rule may not stand for calls like one, or nil where it may and covers that call. Without it
+	// nobody may write a pattern of their own, and no rule is offered.
+	Pattern func(pattern string, like jackline.Intent) error
+
 	// Timeout is how long a row waits for its answer. Nil, and what is not positive, is 24 hours.
 	Timeout func() time.Duration
 
@@ -65,16 +75,21 @@ const (
 	recent     = 10 * time.Minute //
 	maxTimeout = 24 * time.Hour   // the default wait
 
+	// maxLife is how long after it was asked a row can still be made to wait: what it asks about is hardly true any longer, and
+	// it holds its turn.
+	maxLife = 30 * 24 * time.Hour
+
 	minKey = 32
 )
 
 // A Desk keeps the questions to people.
 type Desk struct {
-	ledger Ledger
-	key    []byte
-	risk   func(jackline.Intent) (word, why string)
-	wait   func() time.Duration
-	now    func() time.Time
+	ledger  Ledger
+	key     []byte
+	risk    func(jackline.Intent) (word, why string)
+	pattern func(pattern string, like jackline.Intent) error
+	wait    func() time.Duration
+	now     func() time.Time
 }
 
 // New makes a desk that seals with key. It panics on a key under 32 bytes, which is a mistake in this program.
@@ -82,9 +97,14 @@ func New(l Ledger, key []byte, o Options) *Desk {
 	if len(key) < minKey {
 		panic("approval: the key is too short")
 	}
-	d := &Desk{ledger: l, key: append([]byte(nil), key...), risk: o.Risk, wait: o.Timeout, now: o.Now}
+	d := &Desk{ledger: l, key: append([]byte(nil), key...), risk: o.Risk, pattern: o.Pattern, wait: o.Timeout, now: o.Now}
 	if d.risk == nil {
 		d.risk = func(jackline.Intent) (string, string) { return "high", "" }
+	}
+	if d.pattern == nil {
+		d.pattern = func(string, jackline.Intent) error {
+			return reject(jackline.Conflict, "No pattern can be granted here.")
+		}
 	}
 	if d.wait == nil {
 		d.wait = func() time.Duration { return 0 }
@@ -121,13 +141,9 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 	if err := d.flood(ctx, i, now); err != nil {
 		return jackline.Approval{}, err
 	}
-	wait := d.wait()
-	if wait <= 0 {
-		wait = maxTimeout
-	}
 	a := jackline.Approval{
 		ID: jackline.NewID[jackline.ApprovalID]("a_"), Kind: jackline.KindCall, State: jackline.Pending, Rule: why.Rule,
-		Created: now, Expires: now.Add(wait),
+		Created: now, Expires: now.Add(d.patience()),
 	}
 	d.describe(&a, i, why.Reason, card.View)
 	if len(card.Questions) > 0 {
@@ -136,6 +152,14 @@ func (d *Desk) New(ctx context.Context, i jackline.Intent, why jackline.Decision
 	}
 	d.seal(&a)
 	return a, nil
+}
+
+// patience is how long a row waits.
+func (d *Desk) patience() time.Duration {
+	if w := d.wait(); w > 0 {
+		return w
+	}
+	return maxTimeout
 }
 
 // flood refuses to open one more row where people could not read them all.

@@ -37,6 +37,7 @@ func stored(a jackline.Approval) jackline.Approval {
 	if err := json.Unmarshal(b, &out); err != nil {
 		panic(err)
 	}
+	out.Facts = slices.Clone(a.Facts)
 	out.Owner, out.Digest, out.Seal = a.Owner, a.Digest, slices.Clone(a.Seal)
 	out.Args, out.Answer.Args = slices.Clone(a.Args), slices.Clone(a.Answer.Args)
 	return out

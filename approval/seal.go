@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sealVersion = "jackline approval 1"
+	sealVersion = "jackline approval 2"
 	nonceSize   = 16
 )
 
@@ -57,6 +57,7 @@ func facts(a *jackline.Approval, i jackline.Intent) {
 	a.Tool, a.Digest, a.Args = i.Tool, i.Digest, i.Args
 	a.Folder, a.Mode = i.Actor.Session.Workspace, i.Actor.Session.Mode
 	a.Effect, a.Touches, a.Labels = i.Effect, i.Touches, i.Labels
+	a.Sandbox, a.Facts = i.Sandbox, i.Facts
 }
 
 // hash is over every fact, each behind its length, so that no two rows share an encoding.
@@ -72,12 +73,13 @@ func (d *Desk) hash(a jackline.Approval, nonce []byte) []byte {
 		text(s)
 	}
 	number(m, int64(a.Effect))
-	number(m, int64(len(a.Touches)))
-	for _, t := range a.Touches {
-		number(m, int64(t.Effect))
-		text(t.Kind)
-		text(t.Name)
-		flag(m, t.Exists)
+	sealTouches(m, a.Touches)
+	sealSandbox(m, a.Sandbox)
+	number(m, int64(len(a.Facts)))
+	for _, f := range a.Facts {
+		text(f.Name)
+		text(f.ID)
+		text(f.Digest)
 	}
 	flag(m, a.Labels.Tainted)
 	flag(m, a.Labels.Private)
@@ -85,6 +87,28 @@ func (d *Desk) hash(a jackline.Approval, nonce []byte) []byte {
 	// A pending row cannot be turned into a yes without the key.
 	flag(m, a.State == jackline.Approved && a.Answer.Yes)
 	return m.Sum(nil)
+}
+
+func sealTouches(m hash.Hash, touches []jackline.Touch) {
+	number(m, int64(len(touches)))
+	for _, t := range touches {
+		number(m, int64(t.Effect))
+		put(m, []byte(t.Kind))
+		put(m, []byte(t.Name))
+		flag(m, t.Exists)
+	}
+}
+
+func sealSandbox(m hash.Hash, s jackline.Sandbox) {
+	number(m, int64(s.Level))
+	put(m, []byte(s.Leaks))
+	flag(m, s.Repository)
+	for _, list := range [][]string{s.Hosts, s.Read, s.Write} {
+		number(m, int64(len(list)))
+		for _, name := range list {
+			put(m, []byte(name))
+		}
+	}
 }
 
 func put(h hash.Hash, b []byte) {

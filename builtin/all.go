@@ -29,6 +29,13 @@ type Deps struct {
 	// Cell is where commands run; nil holds nothing.
 	Cell Cell
 
+	// Named reads from the text of a command, which starts in an absolute folder, what it would use. Without it a yes to a command is
+	// bound to no script.
+	Named func(command, dir string) Named
+
+	// Key keys the digests that a yes to a command is bound to.
+	Key []byte
+
 	// Result gives the stored row of a call of the owner's.
 	Result func(context.Context, jackline.Owner, jackline.CallID) (jackline.Call, error)
 

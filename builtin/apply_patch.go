@@ -37,7 +37,7 @@ func applyPatch(d Deps) tool.Tool {
 			}
 			return p.view(), err
 		},
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			p, err := planPatch(ctx, d.Root, a.Patch)
 			var missed *patchMiss
 			if errors.As(err, &missed) {
@@ -50,7 +50,7 @@ func applyPatch(d Deps) tool.Tool {
 			if err != nil {
 				return near(ctx, d.Root, p.at, err)
 			}
-			return p.do(ctx, d.Root)
+			return p.do(ctx, d.Root.Bound(in.Facts))
 		},
 	})
 }

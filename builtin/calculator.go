@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/builtin/sum"
 	"github.com/jackline-ai/jackline/tool"
 )
 
@@ -24,7 +25,7 @@ func calculator() tool.Tool {
 		Icon:    "think",
 		Title:   func(a args) string { return "Calculate " + short(a.Expression, 80) },
 		Run: func(_ context.Context, _ tool.In, a args) (tool.Out, error) {
-			n, err := evaluate(a.Expression)
+			n, err := sum.Evaluate(a.Expression)
 			if err != nil {
 				return tool.Out{}, err
 			}

@@ -28,9 +28,9 @@ func fileCopy(d Deps) tool.Tool {
 			from := d.Root.Touch(jackline.Read, a.From)
 			return append(from, landing(d.Root.Touch(jackline.Write, d.Root.Target(a.From, a.To)))...), nil
 		},
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			to := d.Root.Target(a.From, a.To)
-			rel, n, err := d.Root.Copy(ctx, a.From, to, replaces(d.Root.Touch(jackline.Write, to)))
+			rel, n, err := d.Root.Bound(in.Facts).Copy(ctx, a.From, to, replaces(d.Root.Touch(jackline.Write, to)))
 			if err != nil {
 				return near(ctx, d.Root, a.From, err)
 			}

@@ -32,8 +32,8 @@ func fileDelete(d Deps) tool.Tool {
 			return "Delete " + a.Path
 		},
 		Touches: func(_ tool.In, a args) ([]jackline.Touch, error) { return d.Root.Touch(jackline.Delete, a.Path), nil },
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
-			n, err := d.Root.Delete(ctx, a.Path, a.All)
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
+			n, err := d.Root.Bound(in.Facts).Delete(ctx, a.Path, a.All)
 			if err != nil {
 				if n > 0 {
 					return tool.Out{Text: fmt.Sprintf("FAILED after %s were deleted: %s", count(n, "entry"), jackline.Say(err)), Failed: true}, nil

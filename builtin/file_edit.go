@@ -39,7 +39,7 @@ func fileEdit(d Deps) tool.Tool {
 			}
 			return diffView(w.diff), err
 		},
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			w, miss, err := editing(ctx, d.Root, a.Path, a.Old, a.New, a.All)
 			if err != nil {
 				return near(ctx, d.Root, a.Path, err)
@@ -52,7 +52,7 @@ func fileEdit(d Deps) tool.Tool {
 				}
 				return out, nil
 			}
-			return w.do(ctx, d.Root)
+			return w.do(ctx, d.Root.Bound(in.Facts))
 		},
 	})
 }

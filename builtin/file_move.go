@@ -30,9 +30,9 @@ func fileMove(d Deps) tool.Tool {
 			from := d.Root.TouchEntry(jackline.Write, a.From)
 			return append(from, landing(d.Root.TouchEntry(jackline.Write, d.Root.Target(a.From, a.To)))...), nil
 		},
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			to := d.Root.Target(a.From, a.To)
-			rel, err := d.Root.Move(ctx, a.From, to, replaces(d.Root.TouchEntry(jackline.Write, to)))
+			rel, err := d.Root.Bound(in.Facts).Move(ctx, a.From, to, replaces(d.Root.TouchEntry(jackline.Write, to)))
 			if err != nil {
 				return near(ctx, d.Root, a.From, err)
 			}

@@ -40,12 +40,12 @@ func fileWrite(d Deps) tool.Tool {
 			w, err := plan(ctx, a)
 			return diffView(w.diff), err
 		},
-		Run: func(ctx context.Context, _ tool.In, a args) (tool.Out, error) {
+		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			w, err := plan(ctx, a)
 			if err != nil {
 				return tool.Out{}, err
 			}
-			return w.do(ctx, d.Root)
+			return w.do(ctx, d.Root.Bound(in.Facts))
 		},
 	})
 }

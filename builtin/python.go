@@ -39,7 +39,7 @@ func python(d Deps) tool.Tool {
 			if strings.TrimSpace(a.Code) == "" || strings.Contains(a.Code, "\x00") {
 				return nil, jackline.E("builtin.python", jackline.Invalid, nil, "Give the code to run.")
 			}
-			return []jackline.Touch{{Effect: jackline.Exec, Kind: "code", Name: a.Code}}, nil
+			return append([]jackline.Touch{{Effect: jackline.Exec, Kind: "code", Name: a.Code}}, reached(a.Hosts)...), nil
 		},
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: a.Code}, nil

@@ -30,6 +30,15 @@ func (d Deps) place(ctx context.Context, in tool.In) (job.Place, error) {
 	return d.Cell.Enter(ctx, in.Sandbox)
 }
 
+// reached are the hosts that a call asks for: it is a process that reaches them.
+func reached(hosts []string) []jackline.Touch {
+	var touches []jackline.Touch
+	for _, h := range hosts {
+		touches = append(touches, jackline.Touch{Effect: jackline.Exec | jackline.Network, Kind: "host", Name: h})
+	}
+	return touches
+}
+
 // execute runs one command in its place, and says how it ended. s needs no folder, environment and cage; make may finish it
 // once the place is there.
 func (d Deps) execute(ctx context.Context, in tool.In, cwd string, s job.Spec, finish func(*job.Spec, job.Place) error) (tool.Out, error) {

@@ -47,17 +47,17 @@ func shell(d Deps) tool.Tool {
 				at = d.Root.Touch(jackline.Read, a.Cwd)
 				dir = at[0].Name
 			}
-			touches := append(d.commandTouches(a.Command, dir), at...)
-			for _, h := range a.Hosts {
-				touches = append(touches, jackline.Touch{Effect: jackline.Exec | jackline.Network, Kind: "host", Name: h})
-			}
-			if a.Unsandboxed {
+			touches := append(append(d.commandTouches(a.Command, dir), at...), reached(a.Hosts)...)
+			if a.Unsandboxed && (d.Cell == nil || d.Cell.Why() == "") {
 				touches[0].Asks = "It is to run without the sandbox."
 			}
 			return touches, nil
 		},
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: "$ " + a.Command}, nil
+		},
+		Facts: func(ctx context.Context, _ tool.In, a args) ([]jackline.Fact, error) {
+			return commandFacts(ctx, d, a.Command, a.Cwd)
 		},
 		Missing: func() string {
 			if job.Shell() == "" {

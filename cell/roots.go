@@ -107,7 +107,7 @@ func tools(environ []string, home string, closed []string) toolbox {
 		if add(mods); slices.ContainsFunc(t.read, func(r string) bool { return inside(r, mods) }) {
 			more := valueOf(environ, "GOPROXY")
 			if more == "" {
-				more = "https://proxy.golang.org,direct"
+				more = "direct"
 			}
 			t.env = append(t.env, "GOPROXY=file://"+filepath.ToSlash(mods)+","+more)
 		}

@@ -106,6 +106,7 @@ func say(t *testing.T, address, raw string) (net.Conn, int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_ = resp.Body.Close()
 	return c, resp.StatusCode
 }
 

@@ -20,6 +20,7 @@ const (
 // A rule is a jackline.Rule taken apart once.
 type rule struct {
 	do    jackline.Verdict
+	in    string // the workspace in whose chats it holds; "" is everywhere
 	label string // what the rule is called in a decision
 	tool  string // a name, or a pattern with *
 	on    string // the kind of touches that an argument is compared with; "" is path or command, by the touch
@@ -61,7 +62,10 @@ func ParseRule(s string) (jackline.Rule, error) {
 
 // compile takes r apart. A rule that cannot be read is kept, marked bad.
 func compile(r jackline.Rule) rule {
-	c := rule{do: r.Do, even: r.EvenTainted, label: "rule " + r.Do.String() + " " + r.Pattern}
+	c := rule{do: r.Do, even: r.EvenTainted, in: r.Workspace, label: "rule " + r.Do.String() + " " + r.Pattern}
+	if c.in != "" {
+		c.label += " in " + c.in
+	}
 	c.bad = c.parse(r)
 	return c
 }
@@ -73,6 +77,9 @@ func (c *rule) parse(r jackline.Rule) error {
 	}
 	if r.Do != jackline.Deny && r.Do != jackline.Ask && r.Do != jackline.Allow {
 		return fail("it neither allows nor asks nor denies.")
+	}
+	if r.Workspace != "" && !path.IsAbs(r.Workspace) && !strings.Contains(r.Workspace, ":\\") {
+		return fail("its workspace %q is no absolute path.", r.Workspace)
 	}
 	if len(r.Pattern) > maxPattern {
 		return fail("it is longer than %d bytes.", maxPattern)
@@ -140,6 +147,9 @@ const (
 	yes
 )
 
+// holdsIn reports whether the rule is for the workspace of an intent.
+func (r rule) holdsIn(i jackline.Intent) bool { return r.in == "" || r.in == i.Actor.Session.Workspace }
+
 // about reports whether the rule is about the tool.
 func (p *Policy) about(r rule, tool string) bool {
 	if strings.Contains(r.tool, "*") {
@@ -150,7 +160,7 @@ func (p *Policy) about(r rule, tool string) bool {
 
 // limit is what a deny or ask rule says about i, if anything.
 func (p *Policy) limit(r rule, i jackline.Intent) (jackline.Decision, bool) {
-	if r.do == jackline.Allow {
+	if r.do == jackline.Allow || !r.holdsIn(i) {
 		return jackline.Decision{}, false
 	}
 	if r.bad != nil {
@@ -218,7 +228,7 @@ func (p *Policy) lift(i jackline.Intent, n need, rules []rule) (jackline.Decisio
 	open := len(parts) // parts that no rule allows yet
 	done := make([]bool, len(parts))
 	for _, r := range rules {
-		if r.bad != nil || r.do != jackline.Allow || !p.about(r, i.Tool) {
+		if r.bad != nil || r.do != jackline.Allow || !r.holdsIn(i) || !p.about(r, i.Tool) {
 			continue
 		}
 		if r.whole {

@@ -93,7 +93,7 @@ func TestCheckRules(t *testing.T) {
 		`has a pattern for hosts, but the tool reaches none`:                  rule("deny shell(host:example.org)", "", ""),
 		`"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})" has a pattern that cannot be read as a path`: rule(
 			"allow file_read({a,b}{a,b}{a,b}{a,b}{a,b})", "", ""),
-		`"allow shell(*)" allows nothing without a sandbox`:                                                          rule("allow shell(*)", "", ""),
+		`"allow shell(*)" allows nothing without a sandbox`: rule("allow shell(*)", "", ""),
 		`"allow shell" allows no command that does more than read without a sandbox, which a rule cannot count on: name the program, as in shell(`: rule("allow shell", "", ""),
 		`"allow bash" allows no command`:                  rule("allow bash", "", ""),
 		`cannot be read as a path`:                        rule("deny file_write(a[)", "", ""),

@@ -25,3 +25,12 @@ func TestFirst(t *testing.T) {
 	r.Close()
 	t.Log(out.String(), err)
 }
+
+func TestReport(t *testing.T) {
+	l, _ := Open(t.Context(), Options{})
+	r := l.Report()
+	t.Logf("%+v", r)
+	l, _ = Open(t.Context(), Options{AtMost: jackline.SandboxLandlock})
+	r = l.Report()
+	t.Logf("%+v", r)
+}

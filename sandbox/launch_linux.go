@@ -28,6 +28,7 @@ type machine struct {
 	system  []stage.Rule // for the level of Landlock
 	secrets []string     // what of the system is masked, where there are namespaces
 	base    *planner     // what of the machine is the same for all commands
+	groups  string       // where control groups can be made; "" is nowhere
 }
 
 // learn looks at the machine. It is not done by Open, which must cost nothing.
@@ -36,6 +37,7 @@ func (m *machine) learn() {
 		m.abi = stage.ABI()
 		m.system, m.secrets = systemRules()
 		m.base = m.basis()
+		m.groups = processGroups()
 	})
 }
 
@@ -110,25 +112,60 @@ func (l *Launcher) startThread(cmd *exec.Cmd, s Spec) (*Run, error) {
 	if err != nil {
 		return fail(jackline.E(op, jackline.Unavailable, err, "The rules of the sandbox could not be made."))
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Ptrace: true}
-	started := make(chan error, 1)
-	go func() {
-		defer close(run.ended)
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		err := stage.RestrictThread(set, stage.Filter(sockets))
+	limits, group, err := l.limits(s.Limits, jackline.SandboxLandlock)
+	if err != nil {
 		_ = unix.Close(set)
+		return fail(err)
+	}
+	if group != nil {
+		run.cleanup = append(run.cleanup, group.remove)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Ptrace: true}
+	stopped, proceed, started := make(chan int), make(chan error), make(chan error, 1)
+	strays, gone := make(chan []int), make(chan struct{})
+	found, listener := make(chan int), make(chan int, 1)
+	go func() {
+		defer close(gone)
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		fd, err := stage.RestrictThread(set, stage.Filter(sockets, stage.SharedWorld))
+		_ = unix.Close(set)
+		listener <- fd
 		if err == nil {
-			err = startStopped(cmd, s.Limits.resolve())
+			err = startStopped(cmd, stopped, proceed)
 		}
+		close(stopped)
 		started <- err
 		if err == nil {
 			awaitEnd(cmd.Process.Pid)
 		}
+		close(run.ended)
+		for pids := range strays {
+			found <- endMates(pids)
+		}
 	}()
+	keeper := keepFacts(<-listener, s.writable())
+	// The thread is held like the command, so what is done to the command is done from here.
+	if pid, ok := <-stopped; ok {
+		proceed <- settle(pid, limits, group)
+	}
 	if err := <-started; err != nil {
-		<-run.ended
+		close(strays)
+		<-gone
+		keeper.stop()
+		if group != nil {
+			group.remove()
+		}
 		return fail(startError(err))
 	}
+	since := startOf(cmd.Process.Pid)
+	run.cleanup = append(run.cleanup, func() {
+		if domain.Scoped != 0 {
+			endStrays(since, strays, found)
+		}
+		close(strays)
+		<-gone
+		keeper.stop()
+	})
 	return run, nil
 }
 
@@ -138,34 +175,20 @@ const (
 	abiLocalSockets = 9
 )
 
-// startStopped starts a command that stops before its first instruction, sets its limits, and lets it go.
-func startStopped(cmd *exec.Cmd, limits []limit) error {
+// startStopped starts a command that stops before its first instruction, says so, and lets it go when told.
+func startStopped(cmd *exec.Cmd, stopped chan<- int, proceed <-chan error) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	pid := cmd.Process.Pid
-	err := func() error {
-		var status unix.WaitStatus
-		for {
-			_, err := unix.Wait4(pid, &status, 0, nil)
-			if !errors.Is(err, unix.EINTR) {
-				if err != nil {
-					return err
-				}
-				break
-			}
-		}
-		if !status.Stopped() {
-			return fmt.Errorf("the command ended before it began: %v", status)
-		}
-		for _, l := range limits {
-			if err := unix.Prlimit(pid, l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}, nil); err != nil {
-				return fmt.Errorf("limit %d: %w", l.resource, err)
-			}
-		}
-		preferForMemory(pid)
-		return unix.PtraceDetach(pid)
-	}()
+	err := awaitStop(pid)
+	if err == nil {
+		stopped <- pid
+		err = <-proceed
+	}
+	if err == nil {
+		err = unix.PtraceDetach(pid)
+	}
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -173,10 +196,37 @@ func startStopped(cmd *exec.Cmd, limits []limit) error {
 	return err
 }
 
-// preferForMemory has the kernel end a command before anything else when memory runs out.
-func preferForMemory(pid int) {
-	const most = "1000"
-	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(most), 0o600) // a wish, not a wall
+func awaitStop(pid int) error {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return err
+		case status.Stopped():
+			return nil
+		default:
+			return fmt.Errorf("the command ended before it began: %#x", uint32(status))
+		}
+	}
+}
+
+// settle sets the limits of a command that is stopped.
+func settle(pid int, limits []stage.Limit, group *group) error {
+	if group != nil {
+		if err := writeExisting(group.members(), strconv.Itoa(pid)); err != nil {
+			return err
+		}
+	}
+	for _, l := range limits {
+		if err := unix.Prlimit(pid, l.Resource, &unix.Rlimit{Cur: l.Value, Max: l.Value}, nil); err != nil {
+			return fmt.Errorf("limit %d: %w", l.Resource, err)
+		}
+	}
+	// When memory runs out, commands go first. That is a wish, not a wall.
+	_ = writeExisting("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", "1000")
+	return nil
 }
 
 // awaitEnd returns when a child has ended. It is not reaped here.
@@ -220,14 +270,10 @@ func setProxy(cmd *exec.Cmd, address string) {
 	cmd.Env = kept
 }
 
-type limit struct {
-	resource int
-	value    uint64
-}
-
-// resolve puts in the defaults. A limit that is lower already stays.
-func (l Limits) resolve() []limit {
-	var list []limit
+// limits are the limits of a command, and the group that bounds its processes where there has to be one. A limit that is
+// lower already stays.
+func (m *machine) limits(l Limits, level jackline.SandboxLevel) ([]stage.Limit, *group, error) {
+	var list []stage.Limit
 	add := func(resource int, value, normal int64) {
 		if value == 0 {
 			value = normal
@@ -240,10 +286,52 @@ func (l Limits) resolve() []limit {
 		if err := unix.Getrlimit(resource, &now); err == nil {
 			want = min(want, now.Max)
 		}
-		list = append(list, limit{resource, want})
+		list = append(list, stage.Limit{Resource: resource, Value: want})
 	}
 	add(unix.RLIMIT_FSIZE, l.FileSize, DefaultFileSize)
 	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles), DefaultOpenFiles)
 	add(unix.RLIMIT_AS, l.Memory, DefaultMemory)
-	return append(list, limit{unix.RLIMIT_CORE, 0})
+	// One byte is no core either, and with it the kernel does not hand one to the system's collector, which is not held.
+	list = append(list, stage.Limit{Resource: unix.RLIMIT_CORE, Value: 1})
+	if l.Processes < 0 {
+		return list, nil, nil
+	}
+	processes := int64(l.Processes)
+	if processes == 0 {
+		processes = DefaultProcesses
+	}
+	switch m.bound(level) {
+	case byGroup:
+		if level == jackline.SandboxNamespaces {
+			processes += stageThreads
+		}
+		g, err := makeGroup(m.groups, int(processes))
+		if err != nil {
+			return nil, nil, jackline.E("sandbox.Start", jackline.Unavailable, err, "The command could not be started in the sandbox: there is no control group for it.")
+		}
+		return list, g, nil
+	case byLimit:
+		if level == jackline.SandboxNamespaces {
+			processes++ // the first; a user's processes are counted in each namespace of users by themselves
+		} else {
+			processes += tasks()
+		}
+		add(unix.RLIMIT_NPROC, processes, 0)
+	}
+	return list, nil, nil
+}
+
+// stageThreads is how many threads a stage may have, which is a program in Go, and the first process of the namespaces.
+const stageThreads = 16
+
+// bound is what bounds the number of a command's processes. Root's are not counted by the user.
+func (m *machine) bound(level jackline.SandboxLevel) string {
+	root := os.Getuid() == 0
+	switch {
+	case m.groups != "" && (root || level != jackline.SandboxNamespaces):
+		return byGroup
+	case !root:
+		return byLimit
+	}
+	return unbound
 }

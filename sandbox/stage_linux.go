@@ -52,10 +52,15 @@ func (l *Launcher) startStage(cmd *exec.Cmd, s Spec) (*Run, error) {
 		return fail(startError(err))
 	}
 	p.Domain = stage.DomainFor(l.abi, true)
-	p.Filter = stage.Filter(stage.OwnNetwork)
+	p.Filter = stage.Filter(stage.OwnNetwork, stage.OwnWorld)
 	p.Proxy = s.Network == ProxyNetwork
-	for _, li := range s.Limits.resolve() {
-		p.Limits = append(p.Limits, stage.Limit{Resource: li.resource, Value: li.value})
+	var group *group
+	if p.Limits, group, err = l.limits(s.Limits, jackline.SandboxNamespaces); err != nil {
+		return fail(err)
+	}
+	if group != nil {
+		p.Processes = group.members()
+		run.cleanup = append(run.cleanup, group.remove)
 	}
 	plan, err := memory(p.Marshal())
 	if err != nil {

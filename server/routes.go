@@ -27,6 +27,8 @@ func (s *Server) routes(r *router) {
 	route(r, http.MethodGet, "/api/tools/approvals", "list-approvals", "The questions to people", s.listApprovals)
 	route(r, http.MethodGet, "/api/tools/approvals/{id}", "get-approval", "One question", s.getApproval)
 	route(r, http.MethodPost, "/api/tools/approvals/{id}", "answer-approval", "Answer a question; the first answer wins", s.answerApproval)
+	route(r, http.MethodPost, "/api/tools/approvals", "answer-approvals", "Answer several questions, each by itself", s.answerApprovals)
+	route(r, http.MethodPost, "/api/tools/approvals/{id}/extend", "extend-approval", "Let a question wait longer", s.extendApproval)
 	route(r, http.MethodGet, "/api/permissions", "get-permissions", "What is allowed", s.getPermissions)
 	route(r, http.MethodPost, "/api/permissions", "set-permissions", "Change what is allowed, or revoke a grant", s.setPermissions)
 	route(r, http.MethodPost, "/api/permissions/test", "test-permissions", "Say what would happen, without running anything", s.testPermissions)

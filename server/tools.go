@@ -198,8 +198,10 @@ func (s *Server) approvedRun(ctx context.Context, b runToolBody, by string) (*ha
 	if row.State == jackline.Approved {
 		return run, nil
 	}
-	row, err = s.c.Desk.Answer(ctx, s.owner, row.ID, jackline.Answer{Yes: true, Scope: jackline.Once, By: by}, nil)
-	return run, s.answered(ctx, row, err)
+	if row, err = s.c.Desk.Answer(ctx, s.owner, row.ID, jackline.Answer{Yes: true, Scope: jackline.Once, By: by}, nil); err != nil {
+		return nil, s.late(ctx, row, err)
+	}
+	return run, nil
 }
 
 // handRun is the gate of a session, for a person.

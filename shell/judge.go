@@ -59,6 +59,7 @@ type Analysis struct {
 	Why     string     // a sentence for a person, where Denied: why, and what to do instead
 	Touches []Touch    // in the order in which they were found, each once
 	Parts   [][]string // the simple commands as they would be started, wrappers taken off; "?" as in Touch
+	Files   []string   // the programs among them that are named by a path: absolute and clean, "?" as in Touch
 }
 
 // Judge reads the text of a command in the grammar d, and says what may become of it in the world w. It looks at the
@@ -92,7 +93,7 @@ func Judge(text string, w World, d Dialect) Analysis {
 	default:
 		return Analysis{Rule: "S1", Why: "The text is written for a shell that is not known here."}
 	}
-	a := Analysis{Verdict: Asked, Touches: j.Touches, Parts: j.Parts}
+	a := Analysis{Verdict: Asked, Touches: j.Touches, Parts: j.Parts, Files: j.Files}
 	switch {
 	case j.Denied():
 		a.Verdict, a.Rule, a.Why = Denied, j.Rule, j.Why

@@ -35,7 +35,11 @@ func (d *DB) approvalRow(a jackline.Approval, from jackline.ApprovalState) (appr
 	if err != nil {
 		return approvalRow{}, jackline.E("store.Append", jackline.Invalid, err, "An approval cannot be written.")
 	}
-	sealed := d.boxes.approvals.seal(pack(string(text), args, edited, a.Digest, string(a.Seal)), string(a.ID))
+	facts, err := json.Marshal(a.Facts)
+	if err != nil {
+		return approvalRow{}, jackline.E("store.Append", jackline.Invalid, err, "An approval cannot be written.")
+	}
+	sealed := d.boxes.approvals.seal(pack(string(text), args, edited, a.Digest, string(a.Seal), string(facts)), string(a.ID))
 	return approvalRow{a.ID, []any{string(a.ID), string(a.Session), string(a.Owner), string(a.Turn), string(a.Call), string(a.State),
 		nanos(a.Created), nanos(a.Expires), sealed, string(from)}}, nil
 }
@@ -74,10 +78,14 @@ func (d *DB) scanApproval(s scanner) (a jackline.Approval, err error) {
 	if err != nil {
 		return a, unsealable("approval", err)
 	}
-	var text, args, edited, digest, seal string
+	var text, args, edited, digest, seal, facts string
 	err = unpack(plain, &text, &args, &edited, &digest, &seal)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &a)
+	}
+	// A row of an earlier version ends here. Its seal is of an earlier form, too, so it can be denied and asked about anew.
+	if err == nil && unpack(plain, &text, &args, &edited, &digest, &seal, &facts) == nil {
+		err = json.Unmarshal([]byte(facts), &a.Facts)
 	}
 	if err != nil {
 		return a, unsealable("approval", err)
@@ -145,28 +153,32 @@ func (d *DB) ExpiringApprovals(ctx context.Context, before time.Time) ([]jacklin
 		`SELECT `+approvalColumns+` FROM approvals WHERE state = 'pending' AND expires > 0 AND expires < ? ORDER BY expires, num`, nanos(before))
 }
 
-const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, terms, sealed)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (id) DO UPDATE SET turn = excluded.turn, scope = excluded.scope, tool = excluded.tool, kind = excluded.kind,
-		mode = excluded.mode, approval = excluded.approval, revoked = excluded.revoked, sealed = excluded.sealed
+		mode = excluded.mode, approval = excluded.approval, revoked = excluded.revoked, terms = excluded.terms, sealed = excluded.sealed
 	WHERE grants.session = excluded.session`
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
+		string(g.Approval), nanos(g.Created), nanos(g.Revoked), g.Terms, d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
 }
 
 // grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
 func grantRow(g jackline.Grant) []string {
-	return []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
+	row := []string{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String()}
+	if g.Terms != "" { // grants of earlier versions have none
+		row = append(row, g.Terms)
+	}
+	return row
 }
 
-const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, sealed`
+const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, terms, sealed`
 
 func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	var sealed []byte
 	err = s.Scan(&g.ID, &g.Session, &g.Owner, &g.Turn, &g.Scope, &g.Tool, &g.Kind, modeWord(&g.Mode), &g.Approval,
-		moment{&g.Created}, moment{&g.Revoked}, &sealed)
+		moment{&g.Created}, moment{&g.Revoked}, &g.Terms, &sealed)
 	if err != nil {
 		return g, err
 	}

@@ -50,15 +50,19 @@ type Log interface {
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
 //	look-up → cut-off calls → schema → touches, sandbox → judge (hard refusals, toggles, modes, rules, taint) → grants →
-//	approval (seal) → intent on disk → run in the sandbox → cap, label → outcome
+//	approval (seal, facts) → intent on disk → recheck of the facts → run in the sandbox → cap, label → outcome
 //
-// The places of the stages that are still to come: the recheck of
-// sealed facts and the audit line between approval and intent, redaction beside cap.
+// The places of the stages that are still to come: the audit line between approval and intent, redaction beside cap.
 type Gate struct {
 	Tools *Set
 	Judge Judge
 	Desk  Desk
 	Log   Log
+
+	// Observe says what is true now of the things that an intent names: which file stands there and what is in it, which settings are
+	// in force. It is asked when a person is, what it says is part of what the person allows, and it is asked again right before the
+	// call runs. Nil looks at nothing; a tool may have facts of its own besides.
+	Observe func(context.Context, jackline.Intent) ([]jackline.Fact, error)
 
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
@@ -121,11 +125,15 @@ func (g *Gate) Intent(who jackline.Actor, c jackline.Call) (jackline.Intent, err
 	return i, err
 }
 
-// Preview is the intent of a call with what its card would show, for which files may be opened. What is refused for good
+// Preview is the intent of a call, with the facts that a yes to it is bound to, and what its card would show, for which files may be
+// opened. What is refused for good
 // shows nothing.
 func (g *Gate) Preview(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Intent, jackline.View, error) {
 	i, b, in, err := g.outline(who, c)
-	if err != nil || b.preview == nil || refused(i.Touches) != "" {
+	if err != nil || refused(i.Touches) != "" {
+		return i, jackline.View{}, err
+	}
+	if i.Facts, err = g.observe(ctx, i, b, in); err != nil || b.preview == nil {
 		return i, jackline.View{}, err
 	}
 	var v jackline.View
@@ -443,7 +451,11 @@ func (p *passage) holds(ctx context.Context, stamp string) bool {
 // permit settles whether the call may run now: it may, or it is over, or it waits for a person.
 func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 	if p.asked {
-		if over, settled := g.answered(p); settled {
+		over, settled, err := g.answered(ctx, p)
+		if err != nil {
+			return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
+		}
+		if settled {
 			return over, nil
 		}
 	}
@@ -470,7 +482,7 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 	if p.r.Hold && g.follows(p) {
 		return nil, nil // what its card would show is not yet so
 	}
-	card, err := g.card(ctx, p)
+	card, err := g.question(ctx, p)
 	if err != nil {
 		// It cannot work, so nobody is asked about it.
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
@@ -502,30 +514,29 @@ func (g *Gate) permit(ctx context.Context, p *passage) (*ending, error) {
 
 // answered follows the question about this call. It settles nothing when the answer was a yes to something that is
 // not what would run now: then it is a new question.
-func (g *Gate) answered(p *passage) (over *ending, settled bool) {
+func (g *Gate) answered(ctx context.Context, p *passage) (over *ending, settled bool, err error) {
 	switch row := p.row; row.State {
 	case jackline.Pending:
 		p.wait = row.ID
-		return nil, true
+		return nil, true, nil
 	case jackline.Refused:
-		return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: row.Answer.Reason, text: deniedByPerson(row)}, true
+		return &ending{outcome: jackline.Denied, by: jackline.ByPerson, reason: row.Answer.Reason, text: deniedByPerson(row)}, true, nil
 	case jackline.Lapsed:
-		return &ending{outcome: jackline.Expired, text: expiredText}, true
+		return &ending{outcome: jackline.Expired, text: expiredText}, true, nil
 	case jackline.Withdrawn:
-		return &ending{outcome: jackline.Cancelled, text: withdrawnText}, true
+		return &ending{outcome: jackline.Cancelled, text: withdrawnText}, true, nil
 	case jackline.Used:
 		// The approval is spent, and the call has no outcome: it was interrupted as it began.
-		return &ending{outcome: jackline.Unknown, text: UnknownText}, true
+		return &ending{outcome: jackline.Unknown, text: UnknownText}, true, nil
 	case jackline.Approved:
 		if row.Kind == jackline.KindQuestion {
-			return &ending{outcome: jackline.OK, source: jackline.Ours, text: answers(row), used: &row}, true
+			return &ending{outcome: jackline.OK, source: jackline.Ours, text: answers(row), used: &row}, true, nil
 		}
-		if g.Desk.Holds(row, p.i) {
+		if settled, err = g.stands(ctx, p); settled {
 			p.used = &row
-			return nil, true
 		}
 	}
-	return nil, false
+	return nil, settled, err
 }
 
 // card is what the question shows besides the intent. Nothing is opened for it that could not be read unasked: a
@@ -590,6 +601,12 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		if _, err := g.Log.Append(ctx, p.r.Who.Owner, rec); err != nil {
 			return Done{Call: p.r.Call}, err
 		}
+	}
+	if over := g.recheck(ctx, p); over != nil {
+		if c.Acts {
+			over.used = nil // it was spent with the intent
+		}
+		return g.end(ctx, p.r, c, *over)
 	}
 	var out Out
 	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })

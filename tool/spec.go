@@ -56,9 +56,14 @@ type Spec[A any] struct {
 	Title   func(A) string                                      // "Edit src/main.go"; required
 	Touches func(In, A) ([]jackline.Touch, error)               // nil where Effect is Pure
 	Preview func(context.Context, In, A) (jackline.View, error) // what the card shows; nil shows the arguments
-	Run     func(context.Context, In, A) (Out, error)           // exactly one of Run and Ask
-	Ask     func(A) ([]jackline.Question, error)                // a question to the person is the call
-	Missing func() string                                       // why it cannot be used now; nil or "" if it can
+
+	// Facts are what a person's yes is bound to besides the arguments, the touches and what the gate looks at by itself: for a command
+	// the programs and scripts that it names, for one. It opens what it must, and changes nothing.
+	Facts func(context.Context, In, A) ([]jackline.Fact, error)
+
+	Run     func(context.Context, In, A) (Out, error) // exactly one of Run and Ask
+	Ask     func(A) ([]jackline.Question, error)      // a question to the person is the call
+	Missing func() string                             // why it cannot be used now; nil or "" if it can
 
 	// Sandbox is what would hold the processes of a call. It starts nothing, and opens nothing but what the level and the
 	// workspace ask for. What it says is judged, allowed by a person and given to Run, the very same. Nil is the zero Sandbox.
@@ -83,6 +88,7 @@ type In struct {
 	State    func(key string) (json.RawMessage, error) // the session's own small facts; nil where there is none
 	Progress func(text string)                         // shows output while the call runs
 	Sandbox  jackline.Sandbox                          // what was judged to hold the call's processes; [Spec.Run] and [Spec.Preview] have it
+	Facts    []jackline.Fact                           // what was true when a person allowed the call; nil where nobody was asked
 }
 
 // The windows, in tokens, from which on a tool is always offered: what [Spec.Pin] of most is.
@@ -146,6 +152,7 @@ type bound struct {
 	touches func(In) ([]jackline.Touch, error)
 	sandbox func(In) (jackline.Sandbox, error)
 	preview func(context.Context, In) (jackline.View, error)
+	facts   func(context.Context, In) ([]jackline.Fact, error)
 	run     func(context.Context, In) (Out, error)
 	ask     func() ([]jackline.Question, error)
 	changed func(context.Context, In, string) bool
@@ -233,6 +240,9 @@ func Define[A any](s Spec[A]) Tool {
 		}
 		if s.Preview != nil {
 			b.preview = func(ctx context.Context, in In) (jackline.View, error) { return s.Preview(ctx, in, a) }
+		}
+		if s.Facts != nil {
+			b.facts = func(ctx context.Context, in In) ([]jackline.Fact, error) { return s.Facts(ctx, in, a) }
 		}
 		if s.Run != nil {
 			b.run = func(ctx context.Context, in In) (Out, error) { return s.Run(ctx, in, a) }

@@ -172,7 +172,10 @@ func put(t testing.TB, name, text string) {
 
 // gate is the real gate. What the model has read before the case begins is not judged.
 func (s *stage) gate(set *tool.Set) *tool.Gate {
-	return &tool.Gate{Tools: set, Judge: s, Desk: s.desk, Log: s.db, Halted: func() bool { return false }}
+	return &tool.Gate{Tools: set, Judge: s, Desk: s.desk, Log: s.db, Halted: func() bool { return false },
+		Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) {
+			return s.root.Observe(ctx, i.Touches)
+		}}
 }
 
 // Judge implements tool.Judge.
@@ -430,6 +433,7 @@ func (s *stage) answer(ctx context.Context, tn jackline.Turn, v *voice) {
 	if err != nil || len(rows) == 0 {
 		s.t.Fatalf("it waits without a card: %v", err)
 	}
+	var last time.Time
 	for _, row := range rows {
 		call, err := s.db.Call(ctx, s.owner, row.Call)
 		if err != nil {
@@ -450,10 +454,12 @@ func (s *stage) answer(ctx context.Context, tn jackline.Turn, v *voice) {
 			continue
 		}
 		s.cards[row.Call]++
-		if _, err := s.desk.Expire(ctx, row.Expires.Add(time.Second)); err != nil {
+		last = row.Expires
+	}
+	if !last.IsZero() {
+		if _, err := s.desk.Expire(ctx, last.Add(time.Second)); err != nil {
 			s.t.Fatal(err)
 		}
-		return // they all expire together; what others there are is counted below
 	}
 }
 
@@ -486,8 +492,14 @@ func (s *stage) asked(ctx context.Context, a *injApproval, tn jackline.Turn, id 
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if tn.ID != s.main { // it has ended
+		tn.Session, tn.Owner, tn.Status = session.ID, owner, jackline.Done
+		if _, err := s.db.Append(ctx, owner, jackline.Record{Session: session.ID, Turn: &tn}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	who := jackline.Actor{Owner: owner, Admin: owner == jackline.Local, Session: session, Turn: tn, Source: jackline.FromModel}
-	i, err := s.gate(s.set).Intent(who, jackline.Call{ID: id, Session: session.ID, Turn: tn.ID, Name: a.Call.Name, Args: a.Call.Args})
+	i, _, err := s.gate(s.set).Preview(ctx, who, jackline.Call{ID: id, Session: session.ID, Turn: tn.ID, Name: a.Call.Name, Args: a.Call.Args})
 	if err != nil {
 		s.t.Fatalf("the approval of %s: %v", a.Call.Name, err)
 	}

@@ -125,6 +125,15 @@ func (x stub) define(aliases []string, missing func() string) tool.Tool {
 			ws := corpusWorld("").Workspace
 			return builtin.Commanded(a.Command, ws, shell.Used(corpusWorld(a.Command))), nil
 		}
+		s.Facts = func(ctx context.Context, _ tool.In, a shellStub) ([]jackline.Fact, error) {
+			var named []string // as the real tool does, in the folder that the case really has
+			for _, read := range shell.Used(corpusWorld(a.Command)).Reads {
+				if rel, ok := strings.CutPrefix(read, corpusWorld("").Workspace+"/"); ok {
+					named = append(named, path.Join(x.s.dir, rel))
+				}
+			}
+			return workspace.ObserveAt(ctx, named, true)
+		}
 		return tool.Define(s)
 	case files:
 		s := spec[fileStub](x, e, source, secret, aliases, missing)

@@ -64,6 +64,9 @@ func (r *Root) Move(ctx context.Context, from, to string, replace bool) (string,
 			return "", err
 		}
 	}
+	if err := r.asAllowed(ctx, src, dst); err != nil {
+		return "", err
+	}
 	if len(dst.missing) > 0 {
 		if dst, err = r.parents(dst, true); err != nil {
 			return "", err
@@ -124,6 +127,9 @@ func (r *Root) Copy(ctx context.Context, from, to string, replace bool) (rel str
 		return "", 0, jackline.E(op, jackline.Invalid, nil, "Something cannot be copied onto or into itself.")
 	}
 	if err := dst.replaceable(replace); err != nil {
+		return "", 0, err
+	}
+	if err := r.asAllowed(ctx, src, dst); err != nil {
 		return "", 0, err
 	}
 	if len(dst.missing) > 0 {
@@ -229,10 +235,13 @@ func (r *Root) Delete(ctx context.Context, path string, all bool) (gone int, err
 		return 0, failure(path, fs.ErrNotExist)
 	case p.isRoot():
 		return 0, jackline.E(op, jackline.Forbidden, nil, "The workspace itself cannot be deleted.")
-	case !p.entry.mode.IsDir():
-		if endsInSlash(path) {
-			return 0, jackline.E(op, jackline.Unprocessed, nil, "%s is not a folder.", quote(path))
-		}
+	case !p.entry.mode.IsDir() && endsInSlash(path):
+		return 0, jackline.E(op, jackline.Unprocessed, nil, "%s is not a folder.", quote(path))
+	}
+	if err := r.asAllowed(ctx, p); err != nil {
+		return 0, err
+	}
+	if !p.entry.mode.IsDir() {
 		if err := p.dir.unlink(p.name); err != nil {
 			return 0, failure(path, err)
 		}

@@ -32,6 +32,7 @@ type entry struct {
 	mode  fs.FileMode
 	size  int64
 	mtime time.Time
+	ctime int64 // not known here
 	dev   uint64
 	ino   uint64
 	links uint64

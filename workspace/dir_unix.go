@@ -27,6 +27,7 @@ type entry struct {
 	mode  fs.FileMode
 	size  int64
 	mtime time.Time
+	ctime int64 // nanoseconds; nobody can set it back
 	dev   uint64
 	ino   uint64
 	links uint64
@@ -205,7 +206,7 @@ func retry(call func() error) error {
 
 func entryOf(st *unix.Stat_t) entry {
 	e := entry{
-		mode: fs.FileMode(st.Mode & 0o777), size: st.Size, mtime: time.Unix(st.Mtim.Unix()),
+		mode: fs.FileMode(st.Mode & 0o777), size: st.Size, mtime: time.Unix(st.Mtim.Unix()), ctime: st.Ctim.Nano(),
 		dev: uint64(st.Dev), ino: st.Ino, links: uint64(st.Nlink), //nolint:unconvert // other widths on other systems
 		uid: int(st.Uid), gid: int(st.Gid),
 	}

@@ -60,6 +60,7 @@ type Root struct {
 
 	shieldMu   sync.Mutex
 	shieldSeen map[string]folderSeen // by path, for [Root.Shields]
+	pinned     *pinned               // of a view for one call: see Bound
 }
 
 // Open opens the folder dir, which [Vet] has found fit. A link to it is resolved now and never again.

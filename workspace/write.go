@@ -50,6 +50,9 @@ func (r *Root) Write(ctx context.Context, path string, data []byte, o WriteOptio
 			return Written{}, err
 		}
 	}
+	if err := r.asAllowed(ctx, p); err != nil {
+		return Written{}, err
+	}
 	if len(p.missing) > 0 {
 		if p, err = r.parents(p, o.Parents); err != nil {
 			return Written{}, err

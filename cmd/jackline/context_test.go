@@ -51,7 +51,7 @@ func budgetTable() string {
 		for _, u := range all {
 			fmt.Fprintf(&b, " %d |", u.Blocks[k].Budget)
 		}
-		fmt.Fprintf(&b, " %s; %s |\n", l.Unit, cell(note(l)))
+		fmt.Fprintf(&b, " %s; %s |\n", l.Unit, boxed(note(l)))
 	}
 	return b.String() + "\n"
 }

@@ -70,7 +70,7 @@ func configTable() string {
 		if k.One != nil {
 			doc += " One of `" + strings.Join(k.One, "` `") + "`."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, def, env, cell(doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, def, env, boxed(doc))
 	}
 	return b.String() + "\n"
 }
@@ -84,7 +84,7 @@ func toolTable() string {
 		if f.Pin > 0 {
 			pin = fmt.Sprintf("from %dk", f.Pin/1024)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s %s |\n", f.Name, f.Effect, pin, cell(f.Summary), cell(f.Use))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s %s |\n", f.Name, f.Effect, pin, boxed(f.Summary), boxed(f.Use))
 	}
 	return b.String() + "\n"
 }
@@ -97,15 +97,15 @@ func commandTable() string {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
-		fmt.Fprintf(&b, "| `jackline %s` | %s |\n", cell(c.Use), cell(c.Short))
+		fmt.Fprintf(&b, "| `jackline %s` | %s |\n", boxed(c.Use), boxed(c.Short))
 		for _, s := range c.Commands() {
 			if !s.Hidden && c.Name() != "completion" {
-				fmt.Fprintf(&b, "| `jackline %s %s` | %s |\n", c.Name(), cell(s.Use), cell(s.Short))
+				fmt.Fprintf(&b, "| `jackline %s %s` | %s |\n", c.Name(), boxed(s.Use), boxed(s.Short))
 			}
 		}
 	}
 	return b.String() + "\n"
 }
 
-// cell makes text fit for a cell of a table.
-func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
+// boxed makes text fit for a cell of a table.
+func boxed(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 
@@ -72,83 +73,6 @@ func (m *Main) stopCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "throw the kill switch")
 	cmd.Flags().BoolVar(&lift, "lift", false, "lift the kill switch")
 	return cmd
-}
-
-func (m *Main) permissionsCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "permissions", Short: "What may be done, and what would happen if"}
-	asJSON := false
-	show := &cobra.Command{
-		Use: "show", Short: "Show mode, switches, rules and live grants", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
-				raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodGet, "/api/permissions", nil)
-				if err != nil {
-					return err
-				}
-				var pretty bytes.Buffer
-				if err := json.Indent(&pretty, raw, "", "  "); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(m.Out, terminal.Plain(pretty.String()))
-				return err
-			})
-		},
-	}
-	test := &cobra.Command{
-		Use: "test [COMMAND]", Short: "Say what would happen, without running anything", Args: cobra.MaximumNArgs(1),
-		Long: "Judges a shell command, or with --json JSONL lines {\"id\",\"kind\":\"shell|path|url|call\", …} from standard input, and prints\n" +
-			"{\"id\",\"decision\",\"verdict\",\"rule\",\"touches\"}. Nothing is run.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error { return m.permissionsTest(ctx, c, args, asJSON) })
-		},
-	}
-	test.Flags().BoolVar(&asJSON, "json", false, "JSONL in and out")
-	cmd.AddCommand(show, test)
-	return cmd
-}
-
-func (m *Main) permissionsTest(ctx context.Context, c *client.Client, args []string, asJSON bool) error {
-	judge := func(line []byte) error {
-		raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodPost, "/api/permissions/test", json.RawMessage(line))
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
-			return err
-		}
-		var j struct{ Decision, Verdict, Rule, Reason string }
-		if err := json.Unmarshal(raw, &j); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(m.Out, "%s (%s) %s\n", terminal.Plain(j.Decision), terminal.Plain(j.Rule), terminal.Plain(j.Reason))
-		return err
-	}
-	if !asJSON {
-		if len(args) != 1 {
-			return terminal.Usage(`name a command: jackline permissions test "git push"`)
-		}
-		line, err := json.Marshal(map[string]string{"id": "1", "kind": "shell", "shell": "sh", "command": args[0]})
-		if err != nil {
-			return err
-		}
-		return judge(line)
-	}
-	sc := bufio.NewScanner(m.In)
-	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	for n := 1; sc.Scan(); n++ {
-		line := bytes.TrimSpace(sc.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		if !json.Valid(line) {
-			return terminal.Usage("line %d is not JSON", n)
-		}
-		if err := judge(line); err != nil {
-			return err
-		}
-	}
-	return sc.Err()
 }
 
 func (m *Main) sessionsCmd() *cobra.Command {
@@ -267,14 +191,40 @@ func (m *Main) approveCmd() *cobra.Command {
 			})
 		},
 	}
-	scope, why := "once", ""
+	scope, why, pattern, confirm := "once", "", "", false
 	yes := &cobra.Command{
-		Use: "yes ID", Short: "Allow", Args: cobra.ExactArgs(1),
+		Use: "yes ID…", Short: "Allow", Args: cobra.MinimumNArgs(1),
+		Long: "Allow what a question asks about, once or for longer. Several questions are answered together, each by itself: what waits for them goes\n" +
+			"on when all are answered. High risk among several, and a rule for the workspace, need --confirm.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.settle(cmd, args[0], map[string]any{"approved": true, "scope": scope})
+			body := map[string]any{"approved": true, "scope": scope}
+			if pattern != "" {
+				body["pattern"] = pattern
+			}
+			if confirm {
+				body["confirm"] = true
+			}
+			if len(args) == 1 {
+				return m.settle(cmd, args[0], body)
+			}
+			return m.settleAll(cmd, args, body)
 		},
 	}
-	yes.Flags().StringVar(&scope, "for", "once", "how far it reaches: once, task, chat")
+	yes.Flags().StringVar(&scope, "for", "once", "how far it reaches: once, task, chat, workspace")
+	yes.Flags().StringVar(&pattern, "pattern", "", "what it covers beyond once, as in \"shell(npm run *)\"")
+	yes.Flags().BoolVar(&confirm, "confirm", false, "say it again: for a rule in the workspace, and for high risk among several")
+	extend := &cobra.Command{
+		Use: "extend ID", Short: "Let a question wait longer", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				a, err := client.Ask[jackline.Approval](ctx, c, http.MethodPost, "/api/tools/approvals/"+url.PathEscape(args[0])+"/extend", nil)
+				if err == nil {
+					fmt.Fprintf(m.Out, "It waits until %s.\n", a.Expires.Local().Format("2006-01-02 15:04"))
+				}
+				return err
+			})
+		},
+	}
 	no := &cobra.Command{
 		Use: "no ID", Short: "Deny", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -296,8 +246,35 @@ func (m *Main) approveCmd() *cobra.Command {
 			return m.settle(cmd, args[0], map[string]any{"answers": all})
 		},
 	}
-	cmd.AddCommand(list, show, yes, no, answer)
+	cmd.AddCommand(list, show, yes, no, answer, extend)
 	return cmd
+}
+
+// settleAll gives several questions one answer each, and says which of them do not count.
+func (m *Main) settleAll(cmd *cobra.Command, ids []string, body map[string]any) error {
+	return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+		var answers []map[string]any
+		for _, id := range ids {
+			a := maps.Clone(body)
+			a["id"] = id
+			answers = append(answers, a)
+		}
+		rows, err := c.AnswerAll(ctx, answers)
+		if err != nil {
+			return err
+		}
+		failed := 0
+		for _, r := range rows {
+			if r.Problem != nil {
+				failed++
+				fmt.Fprintf(m.Err, "jackline: %s: %s\n", terminal.Plain(string(r.ID)), terminal.Plain(r.Problem.Detail))
+			}
+		}
+		if failed > 0 {
+			return &terminal.Exit{Code: terminal.ExitFailed, Err: fmt.Errorf("%d of %d answers do not count", failed, len(rows))}
+		}
+		return nil
+	})
 }
 
 // settle answers a row. Where no server runs, the turn that waited for it goes on here, to its end or its next question.

@@ -118,7 +118,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	m.warn(idle(a.policy, names, inForce))
-	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout})
+	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout, Pattern: a.fits})
 	a.folders = folders.New(a.db, a.places())
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
@@ -195,7 +195,8 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log}, nil
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log,
+		Observe: a.observe(p.root)}, nil
 }
 
 // place opens a workspace once.
@@ -221,7 +222,7 @@ func (a *app) place(dir string) (*place, error) {
 	}
 	set, err := tool.NewSet(allTools(builtin.Deps{
 		Root: root, Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
-		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper,
+		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Named: a.named(root), Key: a.db.Key("facts"),
 	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {

@@ -16,3 +16,9 @@ var refusedHere = [...]uint32{}
 var modes = [...]struct{ call, arg uint32 }{
 	{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2},
 }
+
+// Facts are the calls that change what is known about a file.
+var Facts = [...]Fact{
+	{unix.SYS_FCHMOD, 0, -1, -1, Mode, 1}, {unix.SYS_FCHMODAT, 0, 1, -1, Mode, 2}, {unix.SYS_FCHMODAT2, 0, 1, 3, Mode, 2},
+	{unix.SYS_FCHOWN, 0, -1, -1, Owner, 1}, {unix.SYS_FCHOWNAT, 0, 1, 4, Owner, 2}, {unix.SYS_UTIMENSAT, 0, 1, 3, Nanoseconds, 2},
+}

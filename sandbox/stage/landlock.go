@@ -150,22 +150,23 @@ func (d Domain) AddFD(set, fd int, access uint64) error {
 
 // RestrictThread puts the calling thread, which must be locked and never be unlocked, under the set of rules and the
 // filter, without any capability and without a way to gain one. Whatever the thread starts from then on is held too, and
-// nothing lifts it.
-func RestrictThread(set int, filter []Instruction) error {
+// nothing lifts it. It returns the descriptor on which the filter asks.
+func RestrictThread(set int, filter []Instruction) (listener int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
+		return -1, err
 	}
 	if err := dropCapabilities(); err != nil {
-		return err
+		return -1, err
 	}
 	if _, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); errno != 0 {
-		return errno
+		return -1, errno
 	}
 	prog := filterProgram{uint16(len(filter)), &filter[0]} //nolint:gosec // a few hundred
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return errno
+	r, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return -1, errno
 	}
-	return nil
+	return int(r), nil //nolint:gosec // a descriptor
 }
 
 // lastCapability is one beyond what kernels know today; the kernel says where its own list ends.

@@ -38,6 +38,7 @@ const (
 const (
 	allow = unix.SECCOMP_RET_ALLOW
 	kill  = unix.SECCOMP_RET_KILL_PROCESS
+	ask   = unix.SECCOMP_RET_USER_NOTIF
 )
 
 func refuse(e uint32) uint32 { return unix.SECCOMP_RET_ERRNO | e }
@@ -64,11 +65,14 @@ const (
 	detach  = 17
 )
 
-// Requests of terminals that put words into somebody's mouth.
-const (
-	pushInput    = 0x5412 // TIOCSTI
-	linuxConsole = 0x541C // TIOCLINUX
-)
+// requests are those of ioctl that are refused: they put words into a terminal's mouth, or change what is known about a
+// file that was opened only to be read.
+var requests = [...]uint32{
+	0x5412,     // TIOCSTI
+	0x541C,     // TIOCLINUX
+	0x40086602, // FS_IOC_SETFLAGS
+	0x401c5820, // FS_IOC_FSSETXATTR
+}
 
 // setIDs are the bits of a mode that lend a program its owner's or its group's rights. A program with the first, made in a
 // workspace, would lend its owner's rights to every user of the machine.
@@ -132,9 +136,41 @@ func (a *assembler) bits(call, arg, bits, with uint32) {
 	})
 }
 
+// A World is what a process shares with others, for the filter.
+type World int
+
+// The worlds.
+const (
+	// OwnWorld: the process has namespaces of its own, and a root in which only what it may write can be written.
+	OwnWorld World = iota
+	// SharedWorld: only rules about files keep it from others. What they do not know is left to the filter: queues and memory
+	// that are shared by number, other processes' limits, and what is known about a file, its mode, owner and times. These last
+	// the caller decides, by the listener of the filter.
+	SharedWorld
+)
+
+// byNumber are the calls for what programs of a machine share by number. Where there is no namespace for it, it is
+// everybody's.
+var byNumber = [...]uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
+// attributes are the calls that give files attributes with names. Programs know file systems that have none.
+var attributes = [...]uint32{
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+	unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+}
+
+// aboutOthers are the calls that change a process, by the argument that names it. 0 is the caller itself.
+var aboutOthers = [...]struct{ call, arg uint32 }{
+	{unix.SYS_PRLIMIT64, 0}, {unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0},
+	{unix.SYS_SCHED_SETATTR, 0},
+}
+
 // Filter is the filter of calls for a process that may make such sockets. Calls by the numbers of another architecture
 // end the process: no program of this one makes them by mistake.
-func Filter(s Sockets) []Instruction {
+func Filter(s Sockets, w World) []Instruction {
 	var a assembler
 	a.emit(load, atArch, 0, 0)
 	a.emit(equals, auditArch, 1, 0)
@@ -144,31 +180,56 @@ func Filter(s Sockets) []Instruction {
 		a.emit(atMost, foreignBit, 0, 1)
 		a.emit(answer, kill, 0, 0)
 	}
+	denied := refuse(uint32(unix.EPERM))
 	for _, call := range refused {
-		a.ret(call, refuse(uint32(unix.EPERM)))
+		a.ret(call, denied)
 	}
 	for _, call := range refusedHere {
-		a.ret(call, refuse(uint32(unix.EPERM)))
+		a.ret(call, denied)
 	}
 	// Its flags are behind a pointer; without it, libraries use clone.
 	a.ret(unix.SYS_CLONE3, refuse(uint32(unix.ENOSYS)))
-	a.bits(unix.SYS_CLONE, 0, newNamespaces, refuse(uint32(unix.EPERM)))
+	a.bits(unix.SYS_CLONE, 0, newNamespaces, denied)
 	a.when(unix.SYS_PTRACE, func(a *assembler) {
 		a.arg(0)
 		a.emit(equals, traceMe, 2, 0)
 		a.emit(equals, detach, 1, 0)
-		a.emit(answer, refuse(uint32(unix.EPERM)), 0, 0)
+		a.emit(answer, denied, 0, 0)
 		a.emit(answer, allow, 0, 0)
 	})
 	a.when(unix.SYS_IOCTL, func(a *assembler) {
 		a.arg(1)
-		a.emit(equals, pushInput, 1, 0)
-		a.emit(equals, linuxConsole, 0, 1)
-		a.emit(answer, refuse(uint32(unix.EPERM)), 0, 0)
+		for _, r := range requests {
+			a.ret(r, denied)
+		}
 		a.emit(answer, allow, 0, 0)
 	})
 	for _, m := range modes {
-		a.bits(m.call, m.arg, setIDs, refuse(uint32(unix.EPERM)))
+		a.when(m.call, func(a *assembler) {
+			a.arg(m.arg)
+			a.emit(anyBit, setIDs, 0, 1)
+			a.emit(answer, denied, 0, 0)
+			a.emit(load, atNumber, 0, 0) // it may be asked about below
+		})
+	}
+	if w == SharedWorld {
+		for _, call := range byNumber {
+			a.ret(call, refuse(uint32(unix.EACCES)))
+		}
+		for _, call := range attributes {
+			a.ret(call, refuse(uint32(unix.EOPNOTSUPP)))
+		}
+		for _, o := range aboutOthers {
+			a.when(o.call, func(a *assembler) {
+				a.arg(o.arg)
+				a.emit(equals, 0, 1, 0)
+				a.emit(answer, denied, 0, 0)
+				a.emit(answer, allow, 0, 0)
+			})
+		}
+		for _, f := range Facts {
+			a.ret(f.Call, ask)
+		}
 	}
 	a.when(unix.SYS_SOCKET, func(a *assembler) { socketRules(a, s) })
 	a.emit(answer, allow, 0, 0)

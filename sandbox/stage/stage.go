@@ -40,6 +40,12 @@ func init() {
 	if v, ok := syscall.Getenv(Variable); ok && v != "" {
 		run()
 	}
+	if v, ok := syscall.Getenv(ProbeVariable); ok && v != "" {
+		if p, ok := parseProbe(v); ok {
+			p.try()
+		}
+		syscall.Exit(failedCode)
+	}
 	runtime.LockOSThread()
 }
 

@@ -50,6 +50,7 @@ type Judge struct {
 	Touches []value.Touch
 	Seen    map[value.Touch]bool
 	Parts   [][]string
+	Files   []string
 }
 
 // New is the judge of one command in a world.

@@ -49,6 +49,13 @@ func (j *Judge) Simple(e *Env, argv []string, deep bool) value.Set {
 		}
 		j.Parts = append(j.Parts, part)
 	}
+	if strings.Contains(argv[0], "/") {
+		for _, dir := range e.Cwd {
+			if file := value.Shown(value.PathOf(dir, argv[0])); len(j.Files) < MaxListed && !slices.Contains(j.Files, file) {
+				j.Files = append(j.Files, file)
+			}
+		}
+	}
 	if strings.Contains(argv[0], "/") && j.World.Ours(value.PathOf(c.Dir, argv[0])) {
 		j.Effect(value.Reads, value.PathOf(c.Dir, argv[0]), false)
 	}

@@ -233,6 +233,17 @@ func (c *Client) Answer(ctx context.Context, id jackline.ApprovalID, body map[st
 	return Ask[jackline.Approval](ctx, c, http.MethodPost, "/api/tools/approvals/"+url.PathEscape(string(id)), body)
 }
 
+// An AnsweredRow is what became of one answer among several.
+type AnsweredRow struct {
+	ID      jackline.ApprovalID `json:"id"`
+	Problem *Problem            `json:"problem"` // nil where the answer counts
+}
+
+// AnswerAll answers several questions, each by itself.
+func (c *Client) AnswerAll(ctx context.Context, answers []map[string]any) ([]AnsweredRow, error) {
+	return Ask[[]AnsweredRow](ctx, c, http.MethodPost, "/api/tools/approvals", map[string]any{"answers": answers})
+}
+
 // Stop ends the turn that runs or waits in a chat.
 func (c *Client) Stop(ctx context.Context, s jackline.SessionID) error {
 	return c.Call(ctx, http.MethodPost, SessionPath(s)+"/stop", map[string]any{}, nil)

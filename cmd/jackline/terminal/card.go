@@ -16,7 +16,8 @@ type card struct {
 	row     jackline.Approval
 	wait    string     // what the next line is: "reason", "args", "" for a key
 	answers [][]string // of a question row, so far
-	sure    bool       // high risk: y was said once
+	sure    string     // what was said once and has to be said again: a yes to high risk, or a rule
+	pattern string     // what a yes beyond once is to cover instead
 }
 
 // print shows the row: the exact action first, nothing left out.
@@ -39,7 +40,7 @@ func (k *card) print(t *Terminal) {
 				} else if strings.HasPrefix(l, "-") {
 					code = "31"
 				}
-				fmt.Fprintf(t.Err, "  | %s\n", t.Paint(code, Plain(l)))
+				fmt.Fprintf(t.Err, "  | %s\n", t.Paint(code, Bare(l)))
 			}
 		}
 	default:
@@ -52,6 +53,9 @@ func (k *card) print(t *Terminal) {
 		fmt.Fprintf(t.Err, "  held by %s\n", inset(holder(a.Sandbox)))
 	}
 	fmt.Fprintf(t.Err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
+	if !a.Expires.IsZero() {
+		fmt.Fprintf(t.Err, "  waits   until %s\n", a.Expires.Local().Format("2006-01-02 15:04"))
+	}
 	choices := "[y] once"
 	for _, s := range a.Scopes {
 		switch s {
@@ -59,11 +63,16 @@ func (k *card) print(t *Terminal) {
 			choices += "  [t] this task"
 		case jackline.Chat:
 			choices += "  [c] this chat"
+		case jackline.Lasting:
+			choices += "  [w] always in this workspace"
 		case jackline.Once:
 		}
 	}
 	if a.Covers != "" {
-		fmt.Fprintf(t.Err, "  task and chat cover: %s\n", inset(a.Covers))
+		fmt.Fprintf(t.Err, "  beyond once it covers: %s\n", inset(a.Covers))
+	}
+	if a.Pattern != "" && len(a.Scopes) > 2 {
+		fmt.Fprintf(t.Err, "  as a pattern, which  p PATTERN  changes: %s\n", inset(a.Pattern))
 	}
 	fmt.Fprintf(t.Err, "  %s  [e] edit  [n] deny  [d] deny and say why  [s] stop > ", choices)
 }
@@ -138,23 +147,20 @@ func (k *card) read(ctx context.Context, t *Terminal, c *client.Client, line str
 	case "args":
 		k.wait = ""
 		if !json.Valid([]byte(line)) {
-			fmt.Fprint(t.Err, "  That is not JSON. [y/t/c/e/n/d/s] > ")
+			fmt.Fprint(t.Err, "  That is not JSON. [y/t/c/w/e/n/d/s] > ")
 			return false, nil
 		}
 		return post(map[string]any{"approved": true, "scope": "once", "args": json.RawMessage(line)})
 	}
+	if p, ok := strings.CutPrefix(line, "p "); ok {
+		k.pattern, k.sure = strings.TrimSpace(p), ""
+		fmt.Fprintf(t.Err, "  It would cover %s: t, c or w to allow > ", inset(k.pattern))
+		return false, nil
+	}
+	if scope, ok := scopes[line]; ok {
+		return k.allow(t, line, scope, post)
+	}
 	switch line {
-	case "y":
-		if k.row.Risk == "high" && !k.sure {
-			k.sure = true
-			fmt.Fprint(t.Err, "  High risk: y again to allow > ")
-			return false, nil
-		}
-		return post(map[string]any{"approved": true, "scope": "once"})
-	case "t":
-		return post(map[string]any{"approved": true, "scope": "task"})
-	case "c":
-		return post(map[string]any{"approved": true, "scope": "chat"})
 	case "n":
 		return post(map[string]any{"approved": false})
 	case "d":
@@ -169,9 +175,37 @@ func (k *card) read(ctx context.Context, t *Terminal, c *client.Client, line str
 		}
 		return true, c.Stop(ctx, k.row.Session)
 	default:
-		fmt.Fprint(t.Err, "  [y/t/c/e/n/d/s] > ")
+		fmt.Fprint(t.Err, "  [y/t/c/w/e/n/d/s] > ")
 	}
 	return false, nil
+}
+
+// scopes are how far the keys of a yes reach.
+var scopes = map[string]jackline.Scope{"y": jackline.Once, "t": jackline.Task, "c": jackline.Chat, "w": jackline.Lasting}
+
+// allow says yes with a scope. High risk and what lasts are said twice.
+func (k *card) allow(t *Terminal, line string, scope jackline.Scope, post func(map[string]any) (bool, error)) (bool, error) {
+	body := map[string]any{"approved": true, "scope": scope}
+	if k.pattern != "" && scope != jackline.Once {
+		body["pattern"] = k.pattern
+	}
+	if high := k.row.Risk != "low" && k.row.Risk != "medium"; (high || scope == jackline.Lasting) && k.sure != line {
+		k.sure = line
+		if scope == jackline.Lasting {
+			pattern := k.row.Pattern
+			if k.pattern != "" {
+				pattern = k.pattern
+			}
+			fmt.Fprintf(t.Err, "  This adds the rule  allow %s  for every chat in %s: %s again to add it > ", inset(pattern), inset(k.row.Folder), line)
+			return false, nil
+		}
+		fmt.Fprintf(t.Err, "  High risk: %s again to allow > ", line)
+		return false, nil
+	}
+	if scope == jackline.Lasting {
+		body["confirm"] = true
+	}
+	return post(body)
 }
 
 // Show puts a card on the terminal, to look at.

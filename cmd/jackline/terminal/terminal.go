@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -83,7 +84,46 @@ func Plain(s string) string {
 
 // inset is plain text for a place of a card that is one line: further lines are marked, so that none of them passes for a line
 // of the card itself.
-func inset(s string) string { return strings.ReplaceAll(Plain(s), "\n", "\n  | ") }
+func inset(s string) string { return strings.ReplaceAll(Bare(s), "\n", "\n  | ") }
+
+// Bare is text on a card, where nothing may hide: what nobody sees, what turns the direction of writing, blanks that are no space, and
+// letters of other scripts in a word of ASCII ones, which may imitate them, are written as their numbers.
+func Bare(s string) string {
+	var b strings.Builder
+	word := []rune{}
+	flush := func() {
+		latin := slices.ContainsFunc(word, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) })
+		for _, r := range word {
+			if latin && r > unicode.MaxLatin1 && !european(r) {
+				fmt.Fprintf(&b, "%c", r)
+				fmt.Fprintf(&b, "\\u{%x}", r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+		word = word[:0]
+	}
+	for _, r := range s {
+		if unicode.In(r, unicode.L, unicode.M, unicode.N) {
+			word = append(word, r)
+			continue
+		}
+		flush()
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r != ' ' && unicode.IsSpace(r), unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp), r == unicode.ReplacementChar:
+			fmt.Fprintf(&b, "\\u{%x}", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	flush()
+	return b.String()
+}
+
+// european reports whether a letter is one that European languages write among ASCII ones, and nobody takes for another.
+func european(r rune) bool { return r >= 0x100 && r <= 0x17e && r != 0x131 && r != 0x138 && r != 0x149 }
 
 // OneLine is plain text for a cell of a table.
 func OneLine(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(Plain(s)) }

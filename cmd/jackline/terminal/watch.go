@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -232,12 +233,79 @@ func (w *watch) show(ctx context.Context) error {
 		}
 		w.shown = &card{row: a}
 		w.shown.print(w.t)
+		return w.others(ctx)
 	}
 	return nil
 }
 
+// others names the open cards behind the one that is shown, so that all can be answered in one line.
+func (w *watch) others(ctx context.Context) error {
+	if len(w.open) < 2 || w.shown == nil {
+		return nil
+	}
+	fmt.Fprint(w.t.Err, "\n")
+	for k, id := range w.open {
+		a, err := w.c.Approval(ctx, id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w.t.Err, "  %d) %s risk: %s\n", k+1, inset(a.Risk), inset(a.Title))
+	}
+	fmt.Fprintf(w.t.Err, "  This is the first of %d. To answer several at once: 1y 2n 3t; high risk is allowed with yy > ", len(w.open))
+	return nil
+}
+
+// several reads a line that answers several cards by their numbers; ok is false where the line is no such.
+func (w *watch) several(line string) (answers []map[string]any, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) == 0 || len(w.open) < 2 {
+		return nil, false
+	}
+	for _, f := range fields {
+		n, key := 0, ""
+		if _, err := fmt.Sscanf(f, "%d%s", &n, &key); err != nil || n < 1 || n > len(w.open) {
+			return nil, false
+		}
+		a := map[string]any{"id": w.open[n-1], "approved": true}
+		if twice := strings.TrimSuffix(key, key[:1]); len(key) == 2 && twice == key[:1] {
+			a["confirm"], key = true, twice
+		}
+		switch scope, yes := scopes[key]; {
+		case yes && scope != jackline.Lasting:
+			a["scope"] = scope
+		case key == "n":
+			a["approved"] = false
+		default:
+			return nil, false
+		}
+		answers = append(answers, a)
+	}
+	return answers, true
+}
+
+// answerSeveral sends such answers, and says which of them do not count.
+func (w *watch) answerSeveral(ctx context.Context, answers []map[string]any) error {
+	rows, err := w.c.AnswerAll(ctx, answers)
+	for _, r := range rows {
+		if r.Problem != nil {
+			w.t.Say("  %s: %s\n", Plain(string(r.ID)), Plain(r.Problem.Detail))
+		}
+		if r.Problem == nil || r.Problem.By != "" || r.Problem.Status == http.StatusGone {
+			w.open = slices.DeleteFunc(w.open, func(id jackline.ApprovalID) bool { return id == r.ID })
+		}
+	}
+	if err != nil {
+		w.t.Say("%s\n", Sentence(err))
+	}
+	w.shown = nil
+	return w.show(ctx)
+}
+
 // answer takes a typed line for the card on the terminal.
 func (w *watch) answer(ctx context.Context, line string) error {
+	if answers, ok := w.several(line); ok && w.shown.wait == "" && w.shown.row.Kind == jackline.KindCall {
+		return w.answerSeveral(ctx, answers)
+	}
 	done, err := w.shown.read(ctx, w.t, w.c, line)
 	if err != nil {
 		w.t.Say("%s\n", Sentence(err))

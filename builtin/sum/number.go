@@ -1,23 +1,24 @@
-package builtin
+package sum
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
 )
 
-// A num is a number: exact, or as near as a float gets where r is nil.
-type num struct {
+// A Number is a number: exact, or as near as a float gets where r is nil.
+type Number struct {
 	r *big.Rat
 	f float64
 }
 
-func whole(n int64) num { return num{r: new(big.Rat).SetInt64(n)} }
+func whole(n int64) Number { return Number{r: new(big.Rat).SetInt64(n)} }
 
-func inexact(f float64) num { return num{f: f} }
+func inexact(f float64) Number { return Number{f: f} }
 
-func (n num) float() float64 {
+func (n Number) float() float64 {
 	if n.r == nil {
 		return n.f
 	}
@@ -26,40 +27,40 @@ func (n num) float() float64 {
 }
 
 // checked refuses numbers that are none or too long.
-func (n num) checked() (num, error) {
+func (n Number) checked() (Number, error) {
 	if n.r == nil {
 		if math.IsNaN(n.f) {
-			return num{}, wrongSum("That has no real result.")
+			return Number{}, wrongSum("That has no real result.")
 		}
 		if math.IsInf(n.f, 0) {
-			return num{}, wrongSum("The result is too large.")
+			return Number{}, wrongSum("The result is too large.")
 		}
 		return n, nil
 	}
 	if n.r.Num().BitLen()+n.r.Denom().BitLen() > maxBits {
-		return num{}, wrongSum("The result is too long.")
+		return Number{}, wrongSum("The result is too long.")
 	}
 	return n, nil
 }
 
-func (n num) neg() num {
+func (n Number) neg() Number {
 	if n.r == nil {
 		return inexact(-n.f)
 	}
-	return num{r: new(big.Rat).Neg(n.r)}
+	return Number{r: new(big.Rat).Neg(n.r)}
 }
 
-func (n num) add(m num) (num, error) {
+func (n Number) add(m Number) (Number, error) {
 	if n.r == nil || m.r == nil {
 		return inexact(n.float() + m.float()).checked()
 	}
-	return num{r: new(big.Rat).Add(n.r, m.r)}.checked()
+	return Number{r: new(big.Rat).Add(n.r, m.r)}.checked()
 }
 
 // times multiplies, divides or takes the remainder.
-func (n num) times(op rune, m num) (num, error) {
+func (n Number) times(op rune, m Number) (Number, error) {
 	if op != '*' && m.float() == 0 && (m.r == nil || m.r.Sign() == 0) {
-		return num{}, wrongSum("Nothing can be divided by zero.")
+		return Number{}, wrongSum("Nothing can be divided by zero.")
 	}
 	if n.r == nil || m.r == nil {
 		switch op {
@@ -72,12 +73,12 @@ func (n num) times(op rune, m num) (num, error) {
 	}
 	switch op {
 	case '/':
-		return num{r: new(big.Rat).Quo(n.r, m.r)}.checked()
+		return Number{r: new(big.Rat).Quo(n.r, m.r)}.checked()
 	case '%':
 		q := floorRat(new(big.Rat).Quo(n.r, m.r))
-		return num{r: new(big.Rat).Sub(n.r, q.Mul(q, m.r))}.checked()
+		return Number{r: new(big.Rat).Sub(n.r, q.Mul(q, m.r))}.checked()
 	}
-	return num{r: new(big.Rat).Mul(n.r, m.r)}.checked()
+	return Number{r: new(big.Rat).Mul(n.r, m.r)}.checked()
 }
 
 func floorRat(r *big.Rat) *big.Rat {
@@ -86,18 +87,18 @@ func floorRat(r *big.Rat) *big.Rat {
 	return new(big.Rat).SetInt(q)
 }
 
-func (n num) pow(m num) (num, error) {
+func (n Number) pow(m Number) (Number, error) {
 	if n.r != nil && m.r != nil && m.r.IsInt() && m.r.Num().IsInt64() {
 		e := m.r.Num().Int64()
 		size := int64(max(n.r.Num().BitLen(), n.r.Denom().BitLen()))
 		if e < 0 && n.r.Sign() == 0 {
-			return num{}, wrongSum("Nothing can be divided by zero.")
+			return Number{}, wrongSum("Nothing can be divided by zero.")
 		}
 		if size <= 1 || (e < maxBits && e > -maxBits && size*max(e, -e) <= maxBits) {
-			return num{r: powRat(n.r, e)}.checked()
+			return Number{r: powRat(n.r, e)}.checked()
 		}
 		if n.r.IsInt() && e > 0 {
-			return num{}, wrongSum("The result is too long.")
+			return Number{}, wrongSum("The result is too long.")
 		}
 	}
 	return inexact(math.Pow(n.float(), m.float())).checked()
@@ -121,29 +122,29 @@ func powRat(r *big.Rat, e int64) *big.Rat {
 	return p
 }
 
-func (n num) factorial() (num, error) {
+func (n Number) factorial() (Number, error) {
 	if n.r == nil || !n.r.IsInt() || n.r.Sign() < 0 {
-		return num{}, wrongSum("A factorial is of a whole number that is not negative.")
+		return Number{}, wrongSum("A factorial is of a whole number that is not negative.")
 	}
 	if !n.r.Num().IsInt64() || n.r.Num().Int64() > maxFactorial {
-		return num{}, wrongSum("Factorials are worked out up to %d.", maxFactorial)
+		return Number{}, wrongSum("Factorials are worked out up to %d.", maxFactorial)
 	}
-	return num{r: new(big.Rat).SetInt(new(big.Int).MulRange(1, n.r.Num().Int64()))}.checked()
+	return Number{r: new(big.Rat).SetInt(new(big.Int).MulRange(1, n.r.Num().Int64()))}.checked()
 }
 
 // someFunctions is what an error offers.
 const someFunctions = "sqrt, round, floor, ceil, abs, min, max, avg, log, ln, exp, sin, cos, tan, gcd"
 
 // call works out a function.
-func call(name string, list []num) (num, error) {
+func call(name string, list []Number) (Number, error) {
 	if one := single(name); one != nil {
 		if len(list) != 1 {
-			return num{}, wrongSum("%s takes one number.", name)
+			return Number{}, wrongSum("%s takes one number.", name)
 		}
 		return one(list[0])
 	}
 	if len(list) == 0 {
-		return num{}, wrongSum("%s needs numbers in its brackets, or is not known; there are %s.", short(name, 20), someFunctions)
+		return Number{}, wrongSum("%s needs numbers in its brackets, or is not known; there are %s.", clip(name, 20), someFunctions)
 	}
 	switch name {
 	case "min", "max":
@@ -158,7 +159,7 @@ func call(name string, list []num) (num, error) {
 		total, err := whole(0), error(nil)
 		for _, n := range list {
 			if total, err = total.add(n); err != nil {
-				return num{}, err
+				return Number{}, err
 			}
 		}
 		if name != "sum" {
@@ -174,7 +175,7 @@ func call(name string, list []num) (num, error) {
 		if name == "log" && len(list) == 1 {
 			return inexact(math.Log10(list[0].float())).checked()
 		}
-		return num{}, wrongSum("%s is not known, or not with %s; there are %s.", short(name, 20), count(len(list), "number"), someFunctions)
+		return Number{}, wrongSum("%s is not known, or not with %s; there are %s.", clip(name, 20), counted(len(list)), someFunctions)
 	}
 	a, b := list[0], list[1]
 	switch name {
@@ -191,10 +192,10 @@ func call(name string, list []num) (num, error) {
 	case "hypot":
 		return inexact(math.Hypot(a.float(), b.float())).checked()
 	}
-	return num{}, wrongSum("%q is not known; there are %s.", short(name, 20), someFunctions)
+	return Number{}, wrongSum("%q is not known; there are %s.", clip(name, 20), someFunctions)
 }
 
-func less(a, b num) bool {
+func less(a, b Number) bool {
 	if a.r != nil && b.r != nil {
 		return a.r.Cmp(b.r) < 0
 	}
@@ -202,24 +203,24 @@ func less(a, b num) bool {
 }
 
 // single is a function of one number, or nil.
-func single(name string) func(num) (num, error) {
-	real := func(f func(float64) float64) func(num) (num, error) {
-		return func(n num) (num, error) { return inexact(f(n.float())).checked() }
+func single(name string) func(Number) (Number, error) {
+	real := func(f func(float64) float64) func(Number) (Number, error) {
+		return func(n Number) (Number, error) { return inexact(f(n.float())).checked() }
 	}
 	switch name {
 	case "sqrt":
 		return sqrt
 	case "abs":
-		return func(n num) (num, error) {
+		return func(n Number) (Number, error) {
 			if less(n, whole(0)) {
 				n = n.neg()
 			}
 			return n, nil
 		}
 	case "floor", "int", "trunc", "ceil":
-		return func(n num) (num, error) { return cut(name, n) }
+		return func(n Number) (Number, error) { return cut(name, n) }
 	case "factorial", "fact":
-		return num.factorial
+		return Number.factorial
 	case "ln":
 		return real(math.Log)
 	case "log2":
@@ -257,21 +258,21 @@ func single(name string) func(num) (num, error) {
 }
 
 // sqrt is exact where the root is.
-func sqrt(n num) (num, error) {
+func sqrt(n Number) (Number, error) {
 	if n.r != nil && n.r.Sign() >= 0 {
 		p, q := new(big.Int).Sqrt(n.r.Num()), new(big.Int).Sqrt(n.r.Denom())
 		r := new(big.Rat).SetFrac(p, q)
 		if new(big.Rat).Mul(r, r).Cmp(n.r) == 0 {
-			return num{r: r}, nil
+			return Number{r: r}, nil
 		}
 	}
 	return inexact(math.Sqrt(n.float())).checked()
 }
 
-func cut(name string, n num) (num, error) {
+func cut(name string, n Number) (Number, error) {
 	if n.r == nil {
 		if _, err := n.checked(); err != nil {
-			return num{}, err
+			return Number{}, err
 		}
 		n.r = new(big.Rat).SetFloat64(n.f)
 	}
@@ -280,24 +281,24 @@ func cut(name string, n num) (num, error) {
 	if up && floor.Cmp(n.r) != 0 {
 		floor.Add(floor, big.NewRat(1, 1))
 	}
-	return num{r: floor}, nil
+	return Number{r: floor}, nil
 }
 
 // round is to the nearest, halves away from zero, to as many places as the second number says.
-func round(list []num) (num, error) {
+func round(list []Number) (Number, error) {
 	places := int64(0)
 	if len(list) > 1 {
 		const most = 100
 		p := list[1]
 		if len(list) > 2 || p.r == nil || !p.r.IsInt() || !p.r.Num().IsInt64() || p.r.Num().Int64() > most || p.r.Num().Int64() < -most {
-			return num{}, wrongSum("round takes a number and how many places, up to %d.", most)
+			return Number{}, wrongSum("round takes a number and how many places, up to %d.", most)
 		}
 		places = p.r.Num().Int64()
 	}
 	n := list[0]
 	if n.r == nil {
 		if _, err := n.checked(); err != nil {
-			return num{}, err
+			return Number{}, err
 		}
 		n.r = new(big.Rat).SetFloat64(n.f)
 	}
@@ -309,14 +310,14 @@ func round(list []num) (num, error) {
 	if minus {
 		r.Neg(r)
 	}
-	return num{r: r.Quo(r, scale)}.checked()
+	return Number{r: r.Quo(r, scale)}.checked()
 }
 
-func divisors(name string, list []num) (num, error) {
+func divisors(name string, list []Number) (Number, error) {
 	var all *big.Int
 	for _, n := range list {
 		if n.r == nil || !n.r.IsInt() {
-			return num{}, wrongSum("%s takes whole numbers.", name)
+			return Number{}, wrongSum("%s takes whole numbers.", name)
 		}
 		i := new(big.Int).Abs(n.r.Num())
 		switch {
@@ -331,14 +332,14 @@ func divisors(name string, list []num) (num, error) {
 			all = new(big.Int).Mul(all, g.Quo(i, g))
 		}
 		if all.BitLen() > maxBits {
-			return num{}, wrongSum("The result is too long.")
+			return Number{}, wrongSum("The result is too long.")
 		}
 	}
-	return num{r: new(big.Rat).SetInt(all)}, nil
+	return Number{r: new(big.Rat).SetInt(all)}, nil
 }
 
 // String writes a number: whole and short decimal ones as they are, others to 15 digits with the fraction behind.
-func (n num) String() string {
+func (n Number) String() string {
 	const digits = 15
 	if n.r == nil {
 		f := n.f
@@ -365,4 +366,12 @@ func (n num) String() string {
 func exactly(text string, r *big.Rat) bool {
 	back, ok := new(big.Rat).SetString(text)
 	return ok && back.Cmp(r) == 0
+}
+
+// counted is a count of numbers, in words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 number"
+	}
+	return fmt.Sprintf("%d numbers", n)
 }

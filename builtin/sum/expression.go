@@ -1,4 +1,6 @@
-package builtin
+// Package sum works out arithmetic that is written as people and models write it. Whatever can be exact is, and no text takes
+// long or much.
+package sum
 
 import (
 	"fmt"
@@ -18,48 +20,48 @@ const (
 	maxFactorial  = 3000
 )
 
-// evaluate works out an expression: numbers, + - * / % ^, factorials, brackets, functions and constants. Whatever can be
+// Evaluate works out an expression: numbers, + - * / % ^, factorials, brackets, functions and constants. Whatever can be
 // exact is.
-func evaluate(text string) (num, error) {
+func Evaluate(text string) (Number, error) {
 	if len(text) > maxExpression {
-		return num{}, wrongSum("The expression has more than %d characters; work out parts of it.", maxExpression)
+		return Number{}, wrongSum("The expression has more than %d characters; work out parts of it.", maxExpression)
 	}
 	text = strings.NewReplacer("×", "*", "·", "*", "÷", "/", "−", "-", "–", "-", "**", "^", "π", "pi", "√", "sqrt ", "²", "^2", "³", "^3", "$", "", "€", "").
 		Replace(text)
 	text = strings.TrimSuffix(strings.TrimSpace(text), "=")
-	p := sum{text: []rune(text)}
+	p := reader{text: []rune(text)}
 	n, err := p.terms()
 	if err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	if p.blanks(); p.at < len(p.text) {
-		return num{}, wrongSum("The expression is not understood at %q.", p.rest())
+		return Number{}, wrongSum("The expression is not understood at %q.", p.rest())
 	}
 	return n.checked()
 }
 
 func wrongSum(format string, a ...any) error {
-	return jackline.E("builtin.calculate", jackline.Unprocessed, nil, format, a...)
+	return jackline.E("sum.Evaluate", jackline.Unprocessed, nil, format, a...)
 }
 
-// A sum is an expression that is being read.
-type sum struct {
+// A reader is an expression that is being read.
+type reader struct {
 	text  []rune
 	at    int
 	level int // of nesting
 	lists int // of function brackets around: there a comma separates
 }
 
-func (p *sum) blanks() {
+func (p *reader) blanks() {
 	for p.at < len(p.text) && unicode.IsSpace(p.text[p.at]) {
 		p.at++
 	}
 }
 
-func (p *sum) rest() string { return short(string(p.text[min(p.at, len(p.text)):]), 20) }
+func (p *reader) rest() string { return clip(string(p.text[min(p.at, len(p.text)):]), 20) }
 
 // peek is the next character that is no blank, or 0.
-func (p *sum) peek() rune {
+func (p *reader) peek() rune {
 	p.blanks()
 	if p.at == len(p.text) {
 		return 0
@@ -67,7 +69,7 @@ func (p *sum) peek() rune {
 	return p.text[p.at]
 }
 
-func (p *sum) deeper() error {
+func (p *reader) deeper() error {
 	if p.level++; p.level > maxNesting {
 		return wrongSum("The expression is nested too deep.")
 	}
@@ -75,9 +77,9 @@ func (p *sum) deeper() error {
 }
 
 // terms reads a + b - c.
-func (p *sum) terms() (num, error) {
+func (p *reader) terms() (Number, error) {
 	if err := p.deeper(); err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	defer func() { p.level-- }()
 	n, err := p.factors()
@@ -87,7 +89,7 @@ func (p *sum) terms() (num, error) {
 			return n, nil
 		}
 		p.at++
-		var m num
+		var m Number
 		if m, err = p.factors(); err == nil {
 			if op == '-' {
 				m = m.neg()
@@ -95,11 +97,11 @@ func (p *sum) terms() (num, error) {
 			n, err = n.add(m)
 		}
 	}
-	return num{}, err
+	return Number{}, err
 }
 
 // factors reads a * b / c, and a b as a * b where b is a bracket or a name.
-func (p *sum) factors() (num, error) {
+func (p *reader) factors() (Number, error) {
 	n, err := p.signed()
 	for err == nil {
 		op := p.peek()
@@ -118,26 +120,26 @@ func (p *sum) factors() (num, error) {
 		default:
 			return n, nil
 		}
-		var m num
+		var m Number
 		if m, err = p.signed(); err == nil {
 			n, err = n.times(op, m)
 		}
 	}
-	return num{}, err
+	return Number{}, err
 }
 
 // word reports whether an operator that is a word stands here.
-func (p *sum) word(w string) bool {
+func (p *reader) word(w string) bool {
 	end := p.at + len(w)
 	return end <= len(p.text) && strings.EqualFold(string(p.text[p.at:end]), w) && (end == len(p.text) || p.text[end] == ' ')
 }
 
 // signed reads -a, which binds looser than a power: -2^2 is -4.
-func (p *sum) signed() (num, error) {
+func (p *reader) signed() (Number, error) {
 	switch p.peek() {
 	case '-', '+':
 		if err := p.deeper(); err != nil {
-			return num{}, err
+			return Number{}, err
 		}
 		defer func() { p.level-- }()
 		minus := p.text[p.at] == '-'
@@ -152,25 +154,25 @@ func (p *sum) signed() (num, error) {
 }
 
 // power reads a ^ b, from the right.
-func (p *sum) power() (num, error) {
+func (p *reader) power() (Number, error) {
 	n, err := p.suffixed()
 	if err != nil || p.peek() != '^' {
 		return n, err
 	}
 	p.at++
 	if err := p.deeper(); err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	defer func() { p.level-- }()
 	m, err := p.signed()
 	if err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	return n.pow(m)
 }
 
 // suffixed reads a! and a%. A percent sign with a value behind it is the remainder, which factors reads.
-func (p *sum) suffixed() (num, error) {
+func (p *reader) suffixed() (Number, error) {
 	n, err := p.value()
 	for err == nil {
 		switch c := p.peek(); {
@@ -182,7 +184,7 @@ func (p *sum) suffixed() (num, error) {
 			n, err = n.times('/', whole(100))
 			if p.blanks(); err == nil && p.word("of") {
 				p.at += len("of")
-				var m num
+				var m Number
 				if m, err = p.signed(); err == nil {
 					n, err = n.times('*', m)
 				}
@@ -191,11 +193,11 @@ func (p *sum) suffixed() (num, error) {
 			return n, nil
 		}
 	}
-	return num{}, err
+	return Number{}, err
 }
 
 // valueAfter reports whether a value begins at i.
-func (p *sum) valueAfter(i int) bool {
+func (p *reader) valueAfter(i int) bool {
 	for i < len(p.text) && unicode.IsSpace(p.text[i]) {
 		i++
 	}
@@ -210,11 +212,11 @@ func (p *sum) valueAfter(i int) bool {
 }
 
 // value reads a number, a bracket, a constant or a function.
-func (p *sum) value() (num, error) {
+func (p *reader) value() (Number, error) {
 	c := p.peek()
 	switch {
 	case c == 0:
-		return num{}, wrongSum("The expression ends too early.")
+		return Number{}, wrongSum("The expression ends too early.")
 	case c == '(' || c == '[':
 		return p.bracket()
 	case c == '.' || c >= '0' && c <= '9':
@@ -222,10 +224,10 @@ func (p *sum) value() (num, error) {
 	case unicode.IsLetter(c):
 		return p.name()
 	}
-	return num{}, wrongSum("The expression is not understood at %q.", p.rest())
+	return Number{}, wrongSum("The expression is not understood at %q.", p.rest())
 }
 
-func (p *sum) bracket() (num, error) {
+func (p *reader) bracket() (Number, error) {
 	closing := map[rune]rune{'(': ')', '[': ']'}[p.text[p.at]]
 	p.at++
 	lists := p.lists
@@ -233,26 +235,26 @@ func (p *sum) bracket() (num, error) {
 	n, err := p.terms()
 	p.lists = lists
 	if err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	if p.peek() != closing {
-		return num{}, wrongSum("A bracket is not closed.")
+		return Number{}, wrongSum("A bracket is not closed.")
 	}
 	p.at++
 	return n, nil
 }
 
 // number reads 1234.5e6, 0x1f, and 1,234,567 outside the brackets of a function.
-func (p *sum) number() (num, error) {
+func (p *reader) number() (Number, error) {
 	start := p.at
 	if p.text[p.at] == '0' && p.at+2 < len(p.text) && strings.ContainsRune("xXbBoO", p.text[p.at+1]) && isHex(p.text[p.at+2]) {
 		for p.at += 2; p.at < len(p.text) && isHex(p.text[p.at]); p.at++ {
 		}
 		i, ok := new(big.Int).SetString(string(p.text[start:p.at]), 0)
 		if !ok {
-			return num{}, wrongSum("%q is no number.", string(p.text[start:p.at]))
+			return Number{}, wrongSum("%q is no number.", string(p.text[start:p.at]))
 		}
-		return num{r: new(big.Rat).SetInt(i)}, nil
+		return Number{r: new(big.Rat).SetInt(i)}, nil
 	}
 	var b strings.Builder
 	for ; p.at < len(p.text); p.at++ {
@@ -278,24 +280,24 @@ func (p *sum) number() (num, error) {
 		if _, err := fmt.Sscanf(digits, "%d", &exp); err == nil {
 			const most = 5000 // digits that a number may be moved by
 			if exp > most || exp < -most {
-				return num{}, wrongSum("The number %s is too large or too small.", short(string(p.text[start:k]), 40))
+				return Number{}, wrongSum("The number %s is too large or too small.", clip(string(p.text[start:k]), 40))
 			}
 			p.at = k
 		}
 	}
 	r, ok := new(big.Rat).SetString(b.String())
 	if !ok {
-		return num{}, wrongSum("%q is no number.", short(b.String(), 40))
+		return Number{}, wrongSum("%q is no number.", clip(b.String(), 40))
 	}
 	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exp, -exp))), nil))
 	if exp < 0 {
 		scale.Inv(scale)
 	}
-	return num{r: r.Mul(r, scale)}, nil
+	return Number{r: r.Mul(r, scale)}, nil
 }
 
 // thousands reports whether the comma here separates three digits from the next.
-func (p *sum) thousands() bool {
+func (p *reader) thousands() bool {
 	digit := func(i int) bool { return i >= 0 && i < len(p.text) && p.text[i] >= '0' && p.text[i] <= '9' }
 	return digit(p.at-1) && digit(p.at+1) && digit(p.at+2) && digit(p.at+3) && !digit(p.at+4)
 }
@@ -303,7 +305,7 @@ func (p *sum) thousands() bool {
 func isHex(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
 // name reads a constant or a function with its arguments.
-func (p *sum) name() (num, error) {
+func (p *reader) name() (Number, error) {
 	start := p.at
 	for p.at < len(p.text) && (unicode.IsLetter(p.text[p.at]) || unicode.IsDigit(p.text[p.at]) || p.text[p.at] == '_') {
 		p.at++
@@ -321,32 +323,41 @@ func (p *sum) name() (num, error) {
 		if name == "sqrt" { // from a root sign
 			n, err := p.suffixed()
 			if err != nil {
-				return num{}, err
+				return Number{}, err
 			}
-			return call(name, []num{n})
+			return call(name, []Number{n})
 		}
-		return num{}, wrongSum("%q is not known. There are pi, e, and functions as %s.", short(name, 20), someFunctions)
+		return Number{}, wrongSum("%q is not known. There are pi, e, and functions as %s.", clip(name, 20), someFunctions)
 	}
 	p.at++
 	if err := p.deeper(); err != nil {
-		return num{}, err
+		return Number{}, err
 	}
 	defer func() { p.level-- }()
 	p.lists++
 	defer func() { p.lists-- }()
-	var list []num
+	var list []Number
 	for p.peek() != ')' {
 		n, err := p.terms()
 		if err != nil {
-			return num{}, err
+			return Number{}, err
 		}
 		list = append(list, n)
 		if c := p.peek(); c == ',' || c == ';' {
 			p.at++
 		} else if c != ')' {
-			return num{}, wrongSum("A bracket is not closed.")
+			return Number{}, wrongSum("A bracket is not closed.")
 		}
 	}
 	p.at++
 	return call(name, list)
+}
+
+// clip is at most n letters of the beginning of a text, on one line, for a message.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }

@@ -1,0 +1,151 @@
+package builtin
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/job"
+	"github.com/jackline-ai/jackline/workspace"
+)
+
+// Named is what the text of a command says that it will use.
+type Named struct {
+	Programs []string // names that are looked up in PATH
+	Files    []string // absolute: programs that are named by a path, scripts, and all else that it reads
+	Data     bool     // the files are read as data only: what is in them makes the command do nothing else
+	Cut      bool     // it names more than was listed
+}
+
+// environment is the name of the fact about the variables that a command gets.
+const environment = "the environment"
+
+// commandFacts are what a yes to a command is bound to besides its text: the folder that it starts in, the shell, the programs that
+// it would find, the scripts and files that tell these what to do, and the variables that it gets. What a program in turn loads is
+// not among them, but for the files in which a project says what its own commands are.
+func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.Fact, error) {
+	folder, err := d.Root.Dir(cwd)
+	if err != nil {
+		return nil, err
+	}
+	dir := folder.Path
+	folder.Close()
+	env := job.Env(d.Environ)
+	var named Named
+	if d.Named != nil {
+		named = d.Named(command, dir)
+	}
+	if named.Cut {
+		return nil, jackline.E("builtin.facts", jackline.Unprocessed, nil,
+			"The command names more files and programs than can be looked at; put it into a script, or run it in parts.")
+	}
+	programs := []string{}
+	for _, name := range append([]string{job.Shell()}, named.Programs...) {
+		if p := lookPath(env, name); p != "" && !slices.Contains(programs, p) {
+			programs = append(programs, p)
+		}
+	}
+	facts := workspace.Identify(programs)
+	files := []string{dir}
+	add := func(p string) {
+		if !strings.ContainsAny(p, "?*") && !slices.Contains(files, p) { // else the text does not determine it
+			files = append(files, p)
+		}
+	}
+	for _, f := range named.Files {
+		add(f)
+	}
+	for _, f := range manifests(named, dir) {
+		add(f)
+	}
+	seen, err := workspace.ObserveAt(ctx, files, !named.Data)
+	return append(append(facts, seen...), jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), err
+}
+
+// ownFiles are where programs read by themselves what they are to run, looked up in the folders that a command works in. Git's are its
+// settings and hooks, which name programs.
+var ownFiles = map[string][]string{
+	"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"},
+	"npm": {"package.json", ".npmrc"}, "npx": {"package.json", ".npmrc"}, "yarn": {"package.json", ".yarnrc", ".yarnrc.yml"}, "pnpm": {"package.json"},
+	"bun": {"package.json"}, "deno": {"deno.json", "deno.jsonc"}, "just": {"justfile", "Justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
+	"cargo": {"Cargo.toml", "build.rs"}, "rake": {"Rakefile"}, "bundle": {"Gemfile"}, "mvn": {"pom.xml"}, "cmake": {"CMakeLists.txt"},
+	"gradle": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}, "ant": {"build.xml"}, "composer": {"composer.json"},
+	"pytest": {"conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"}, "tox": {"tox.ini", "pyproject.toml", "setup.cfg"},
+	"nox": {"noxfile.py"}, "pip": {"setup.py", "pyproject.toml"}, "pip3": {"setup.py", "pyproject.toml"},
+	"docker": {"Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml"}, "podman": {"Containerfile", "Dockerfile", "compose.yaml"},
+	"git": {".git/config", ".git/hooks", ".gitattributes", ".gitmodules"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
+}
+
+// manifests are the files of ownFiles that the programs of a command would find.
+func manifests(n Named, dir string) []string {
+	folders := []string{dir}
+	for _, f := range n.Files {
+		if st, err := os.Stat(f); err == nil && st.IsDir() && !slices.Contains(folders, f) {
+			folders = append(folders, f)
+		}
+	}
+	var list []string
+	for _, p := range n.Programs {
+		for _, f := range folders {
+			for _, own := range ownFiles[p] {
+				list = append(list, filepath.Join(f, filepath.FromSlash(own)))
+			}
+		}
+	}
+	return list
+}
+
+// lookPath finds a program as a shell would: in the PATH of an environment, or as the path that it is. "" is none.
+func lookPath(env []string, name string) string {
+	ends := []string{""}
+	if runtime.GOOS == "windows" {
+		ends = []string{"", ".exe", ".com", ".cmd", ".bat"}
+	}
+	var folders []string
+	for _, e := range env {
+		if k, v, _ := strings.Cut(e, "="); strings.EqualFold(k, "PATH") {
+			folders = filepath.SplitList(v)
+		}
+	}
+	if filepath.IsAbs(name) {
+		folders = []string{""}
+	}
+	for _, f := range folders {
+		for _, end := range ends {
+			p := filepath.Join(f, name+end)
+			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && (st.Mode().Perm()&0o111 != 0 || runtime.GOOS == "windows") {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// restless are the variables that only say which terminal or login a program was started from: a card that was asked from one
+// terminal may be answered when the program runs from another.
+var restless = []string{
+	"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TTY", "GPG_TTY", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "INVOCATION_ID",
+	"JOURNAL_STREAM", "XDG_SESSION_ID", "XDG_VTNR", "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "STY", "WINDOW",
+}
+
+// environmentDigest is a keyed digest of names and values, in any order: what a variable holds can be short enough to be guessed.
+func environmentDigest(key []byte, env []string) string {
+	list := slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(restless, name)
+	})
+	slices.Sort(list)
+	h := hmac.New(sha256.New, key)
+	for _, e := range list {
+		h.Write([]byte(e))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
