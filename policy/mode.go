@@ -2,8 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -174,11 +177,21 @@ func (p *Policy) shellColumn(i jackline.Intent, t *jackline.Touch) column {
 		return otherShell
 	}
 	for _, touch := range i.Touches {
-		if touch.Asks != "" || touch.Kind == kindHost {
+		if touch.Asks != "" || touch.Kind == kindHost && !(i.Sandbox.Level == jackline.SandboxNamespaces && itself(touch.Name)) {
 			return otherShell
 		}
 	}
 	return boxedShell
+}
+
+// itself reports whether a host, with or without a port, is the machine on which something runs. In namespaces that is a machine
+// of its own, where nothing answers but what the command itself started.
+func itself(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // read reads the text of a command; ok is false where nobody can.
