@@ -124,10 +124,11 @@ type Integrity int
 const (
 	Outside   Integrity = iota // anyone
 	Workspace                  // whoever can write in the workspace
+	Trusted                    // the owner, as they say of a folder that they trust
 	Ours                       // only this program
 )
 
-var integrityNames = []string{"outside", "workspace", "ours"}
+var integrityNames = []string{"outside", "workspace", "trusted", "ours"}
 
 // String is the integrity's name.
 func (i Integrity) String() string { return name(integrityNames, int(i)) }

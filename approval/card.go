@@ -83,7 +83,7 @@ func (r reach) words() string {
 		return "this exact command only"
 	case jackline.GrantHost:
 		return "reading from " + strings.Join(r.values, " and ")
-	case jackline.GrantExact:
+	case jackline.GrantExact, jackline.GrantPattern: // a reach is no pattern: a person writes one
 	}
 	return "this call with exactly these arguments"
 }
@@ -102,7 +102,7 @@ func (r reach) patterns(tool string) []string {
 		case jackline.GrantHost:
 			v = "host:" + v
 		case jackline.GrantCommand:
-		case jackline.GrantExact:
+		case jackline.GrantExact, jackline.GrantPattern:
 			return nil
 		}
 		list = append(list, tool+"("+v+")")

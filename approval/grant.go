@@ -201,7 +201,7 @@ func inForce(g jackline.Grant, a jackline.Approval) bool {
 		return g.Turn != "" && g.Turn == a.Turn
 	case jackline.Chat:
 		return true
-	case jackline.Once:
+	case jackline.Once, jackline.Lasting:
 	}
 	return false
 }

@@ -41,7 +41,12 @@ func plain(v any) (any, error) {
 	return Strict(raw)
 }
 
-// Strict decodes JSON that must be right, keeping numbers and the order of keys.
+// maxStrict is how deep JSON that must be right may be nested: far deeper than any tool's arguments, and shallow enough that
+// everything behind may go through it by calling itself.
+const maxStrict = 32
+
+// Strict decodes JSON that must be right, keeping numbers and the order of keys. What is nested deeper than 32 levels is
+// not.
 func Strict(raw []byte) (any, error) {
 	if !json.Valid(raw) {
 		var v any // for the words of the error
@@ -51,14 +56,17 @@ func Strict(raw []byte) (any, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	return decode(d)
+	return decode(d, 0)
 }
 
-// decode reads one value off a decoder whose text is known to be valid.
-func decode(d *json.Decoder) (any, error) {
+// decode reads one value off a decoder whose text is known to be valid, within so many others.
+func decode(d *json.Decoder, within int) (any, error) {
 	token, err := d.Token()
 	if err != nil {
 		return nil, err
+	}
+	if _, opens := token.(json.Delim); opens && within == maxStrict {
+		return nil, fmt.Errorf("args: nested deeper than %d levels", maxStrict)
 	}
 	switch token {
 	case json.Delim('{'):
@@ -68,7 +76,7 @@ func decode(d *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			value, err := decode(d)
+			value, err := decode(d, within+1)
 			if err != nil {
 				return nil, err
 			}
@@ -79,7 +87,7 @@ func decode(d *json.Decoder) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for d.More() {
-			value, err := decode(d)
+			value, err := decode(d, within+1)
 			if err != nil {
 				return nil, err
 			}

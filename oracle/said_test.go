@@ -1,9 +1,7 @@
 package oracle_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -15,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/modeltest"
@@ -40,23 +39,19 @@ type said struct {
 type call struct{ ID, Name, Args string }
 
 // canonical writes arguments in one way, and leaves alone what is no JSON. None at all are those of a call that needs none.
-func canonical(args string) string {
-	if args == "" {
+func canonical(text string) string {
+	if text == "" {
 		return "{}"
 	}
-	d := json.NewDecoder(strings.NewReader(args))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return args
+	v, err := args.Strict([]byte(text))
+	if err != nil {
+		return text
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return args
+	b, err := args.Canonical(v)
+	if err != nil {
+		return text
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(b)
 }
 
 // voyage is a turn: reasoning, a word and two calls at once, and then, over their results, the answer; then a call with

@@ -105,7 +105,7 @@ func (w *world) serve(hosts ...string) {
 			}
 			return server.Extract{Type: "text/plain", Text: string(data), Note: "All of it."}, nil
 		},
-		Folders:    folders.New(w.DB, workspace.Options{State: []string{w.Dir}}),
+		Folders:    folders.New(w.DB, w.DB, workspace.Options{State: []string{w.Dir}}),
 		CheckRules: func(r []jackline.Rule) []error { return w.Policy().CheckRules(r) },
 		Judge: func(_ context.Context, _ jackline.Owner, line json.RawMessage) (json.RawMessage, error) {
 			var in struct{ ID string }

@@ -10,7 +10,7 @@ import (
 // A Mark is a file that a session wrote which had read text by others. It stays when the session is deleted: the file is what it
 // is.
 type Mark struct {
-	Path    string // relative to the workspace; [AllPaths] is anything in it
+	Path    string // relative to the workspace; one that begins with [AllPaths] is anything in it
 	ID      string // what the file is to the system: device and inode; "" where that is not known
 	Session jackline.SessionID
 }
@@ -73,7 +73,7 @@ func (d *DB) Marked(ctx context.Context, workspace, path, id string) (bool, erro
 	if path == "" {
 		list, err = many(ctx, d, "store.Marked", scan, one+`1 LIMIT 1`, workspace)
 	} else {
-		list, err = many(ctx, d, "store.Marked", scan, one+`(path = ? OR path = ? OR id <> '' AND id = ?) LIMIT 1`, workspace, path, AllPaths, id)
+		list, err = many(ctx, d, "store.Marked", scan, one+`(path = ? OR substr(path, 1, 1) = ? OR id <> '' AND id = ?) LIMIT 1`, workspace, path, AllPaths, id)
 	}
 	return len(list) > 0, err
 }

@@ -64,6 +64,9 @@ type Gate struct {
 	// call runs. Nil looks at nothing; a tool may have facts of its own besides.
 	Observe func(context.Context, jackline.Intent) ([]jackline.Fact, error)
 
+	// Marks knows whose word files are; nil knows of none that it is the owner's.
+	Marks Marks
+
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
@@ -608,9 +611,16 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 		}
 		return g.end(ctx, p.r, c, *over)
 	}
+	marked, err := g.marking(ctx, p)
+	if err != nil { // what it writes would pass for the owner's own
+		return g.end(ctx, p.r, c, ending{outcome: jackline.Errored, source: jackline.Ours, text: g.failed(ctx, p, err)})
+	}
 	var out Out
-	err := safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
+	err = safely(func() (err error) { out, err = p.b.run(ctx, p.in); return err })
 	c.MS = time.Since(c.Started).Milliseconds()
+	if late := marked(context.WithoutCancel(ctx)); late != nil && g.Errors != nil {
+		g.Errors.Error("marks", "call", c.ID, "err", late) // what was marked before it ran stays marked
+	}
 
 	e := ending{outcome: jackline.OK, text: out.Text, origin: out.Origin, source: p.t.facts.Source, stamp: out.Stamp, out: out, secret: p.t.secret}
 	if out.Label != nil {
@@ -631,6 +641,7 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	case out.Failed:
 		e.outcome = jackline.Errored
 	}
+	e.source = g.vouched(ctx, p, e)
 	if !c.Acts {
 		e.used = p.used
 	}

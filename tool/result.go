@@ -81,7 +81,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 		events = append(events, jackline.NewEvent(c.Session, c.Turn, body))
 	}
 	d := Done{Call: c, Found: e.out.Found}
-	if text != "" && c.Source != jackline.Ours {
+	if text != "" && c.Source < jackline.Trusted {
 		d.Labels.Tainted = true
 	}
 	d.Labels.Private = e.secret && text != ""

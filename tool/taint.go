@@ -109,7 +109,7 @@ func (g *Gate) because(ctx context.Context, p *passage) (string, error) {
 	}
 	var from *Source
 	for k := len(p.r.Prior) - 1; k >= 0 && from == nil; k-- {
-		if q := p.r.Prior[k]; q.State == jackline.CallEnded && q.Text != "" && q.Source != jackline.Ours {
+		if q := p.r.Prior[k]; q.State == jackline.CallEnded && q.Text != "" && q.Source < jackline.Trusted {
 			s := sourceOf(q)
 			from = &s
 		}
@@ -221,16 +221,48 @@ func with(state map[string]json.RawMessage, key string, value json.RawMessage) m
 	return out
 }
 
-// Marks knows what the files of a workspace are worth: whose word they are.
+// Marks knows whose word the files of a workspace are.
 type Marks interface {
-	// Own reports whether all that stands at the touches is the owner's own word: the folder is trusted, and no session that had
+	// Own reports whether all that is read at the touches is the owner's own word: the folder is trusted, and no session that had
 	// read text by others has written there.
 	Own(context.Context, jackline.Actor, []jackline.Touch) (bool, error)
 
-	// Wrote is told before a tainted session writes at the touches.
+	// Wrote is told of touches that are written, before and after it.
 	Wrote(context.Context, jackline.Actor, []jackline.Touch) error
 
-	// Ran is told before a tainted session runs a command, and again when it has ended: everything that has changed meanwhile
-	// is as the session is. The returned function is never nil.
+	// Ran is told before a command runs, and by the function that it returns when the command has ended. The function is never nil.
 	Ran(context.Context, jackline.Actor, time.Time) (ended func(context.Context) error, err error)
+}
+
+// marking tells the keeper of marks what a call is about to write. What it returns is called when the call has ended.
+func (g *Gate) marking(ctx context.Context, p *passage) (ended func(context.Context) error, err error) {
+	ended = func(context.Context) error { return nil }
+	if g.Marks == nil {
+		return ended, nil
+	}
+	var written []jackline.Touch
+	runs := p.i.Effect.Has(jackline.Exec)
+	for _, t := range p.i.Touches {
+		if t.Kind == kindPath && !t.Effect.Has(jackline.Exec) && p.i.Effect.Has(jackline.Write) {
+			written = append(written, t)
+		}
+	}
+	if runs {
+		return g.Marks.Ran(ctx, p.r.Who, time.Now())
+	}
+	if len(written) == 0 {
+		return ended, nil
+	}
+	return func(ctx context.Context) error { return g.Marks.Wrote(ctx, p.r.Who, written) }, g.Marks.Wrote(ctx, p.r.Who, written)
+}
+
+// vouched is whose word a result is: what a tool read from files of the owner's own is theirs.
+func (g *Gate) vouched(ctx context.Context, p *passage, e ending) jackline.Integrity {
+	if g.Marks == nil || e.source != jackline.Workspace || !e.secret || p.i.Effect != jackline.Read {
+		return e.source // names of files are what whoever made them called them
+	}
+	if own, err := g.Marks.Own(ctx, p.r.Who, p.i.Touches); err != nil || !own {
+		return e.source
+	}
+	return jackline.Trusted
 }

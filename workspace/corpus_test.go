@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/jackline-ai/jackline"
 )
 
 // A pathCase is one line of paths.jsonl.
@@ -49,8 +51,14 @@ func caseFolder(t *testing.T) string {
 	return filepath.Join("..", "testdata", "cases")
 }
 
-func TestCorpusPaths(t *testing.T) {
-	f, err := os.Open(filepath.Join(caseFolder(t), "paths.jsonl"))
+func TestCorpusPaths(t *testing.T) { judgeAll(t, filepath.Join(caseFolder(t), "paths.jsonl")) }
+
+// TestOwnPaths judges cases of our own, written from the same rules. Their step "bind" is a yes to this operation, which is then
+// done by the view of the workspace that holds it to what was true.
+func TestOwnPaths(t *testing.T) { judgeAll(t, filepath.Join("testdata", "paths.jsonl")) }
+
+func judgeAll(t *testing.T, name string) {
+	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +203,9 @@ func (w *tree) step(t *testing.T, c pathCase, s pathStep) {
 	case "approve":
 		w.open(t)
 		w.approve(t, c)
+	case "bind":
+		w.open(t)
+		w.bind(t, c)
 	case "race_swap":
 		w.swap = pathStep{Path: p, Other: w.expand(s.Other)}
 	default:
@@ -211,6 +222,25 @@ func (w *tree) approve(t *testing.T, c pathCase) {
 		return
 	}
 	w.sealed[path] = &s
+}
+
+// bind holds the root to what is true now of what the operation names, as the gate does for a call that a person allowed.
+func (w *tree) bind(t *testing.T, c pathCase) {
+	var touches []jackline.Touch
+	switch path, to := w.expand(c.Path), w.expand(c.To); c.Op {
+	case "delete":
+		touches = w.root.Touch(jackline.Delete, path)
+	case "move":
+		touches = append(w.root.TouchEntry(jackline.Write, path), w.root.TouchEntry(jackline.Write, w.root.Target(path, to))...)
+	default:
+		touches = w.root.Touch(jackline.Write, path)
+	}
+	facts, err := w.root.Observe(t.Context(), touches)
+	must(t, err)
+	if len(facts) == 0 {
+		t.Fatal("nothing was seen")
+	}
+	w.root = w.root.Bound(facts)
 }
 
 func (w *tree) run(t *testing.T, c pathCase) {

@@ -205,24 +205,24 @@ func (e entry) id(kind string) string {
 // pinned are the facts that a view of a root holds its operations to.
 type pinned struct {
 	mu    sync.Mutex
-	facts map[string]jackline.Fact // by the path from the root; one that was acted on is gone
+	facts map[string]jackline.Fact // by the path from the root
+	spent []string                 // those that were acted on: they, and what lies below them, are the call's own by now
 }
 
-// Bound is the same workspace for one call that a person allowed: what it replaces, edits, deletes and moves must be what facts say,
-// or nothing is done to it. Each thing is compared when it is acted on, where it then stands; what the call itself has changed is
-// not compared again.
+// Bound is the same workspace for one call that a person allowed: what it makes, replaces, edits, deletes and moves must be what facts
+// say, or nothing is done to it, and what they say nothing of is not touched, as where a link has come to lead elsewhere. Each thing is
+// compared when it is acted on, where it then stands; what the call itself has changed is not compared again.
 func (r *Root) Bound(facts []jackline.Fact) *Root {
 	if len(facts) == 0 {
 		return r
 	}
-	view := *r
-	view.pinned = &pinned{facts: map[string]jackline.Fact{}}
+	view := &Root{root: r.root, top: r.top, path: r.path, bases: r.bases, names: r.names, state: r.state, pinned: &pinned{facts: map[string]jackline.Fact{}}}
 	for _, f := range facts {
 		if _, twice := view.pinned.facts[f.Name]; !twice || !strings.HasPrefix(f.ID, factSame) {
 			view.pinned.facts[f.Name] = f
 		}
 	}
-	return &view
+	return view
 }
 
 // asAllowed says why a place is not what a person allowed to change, or nil. It is spent with that.
@@ -241,9 +241,15 @@ func (r *Root) asAllowed(ctx context.Context, places ...*place) error {
 }
 
 func (r *Root) compare(ctx context.Context, p *place) error {
+	for _, s := range r.pinned.spent {
+		if within(s, p.full()) {
+			return nil
+		}
+	}
 	want, ok := r.pinned.facts[p.full()]
 	if !ok {
-		return nil
+		return jackline.E("workspace", jackline.Conflict, fs.ErrExist,
+			"%s leads elsewhere than when this was allowed, so nothing was done there.", quote(p.given))
 	}
 	effect := jackline.Write
 	switch {
@@ -260,6 +266,6 @@ func (r *Root) compare(ctx context.Context, p *place) error {
 		return jackline.E("workspace", jackline.Conflict, fs.ErrExist,
 			"%s is not as it was when this was allowed, so nothing was done to it.", quote(p.given))
 	}
-	delete(r.pinned.facts, p.full())
+	r.pinned.spent = append(r.pinned.spent, p.full())
 	return nil
 }

@@ -25,7 +25,7 @@ func (a *app) judge(ctx context.Context, o jackline.Owner, line json.RawMessage)
 	t := policy.Tester{
 		Policy: a.policy.With(p),
 		Actor:  jackline.Actor{Owner: o, Admin: true, Session: jackline.Session{Owner: o, Workspace: p.WorkspaceRoot, Mode: p.Mode}, Source: jackline.FromModel},
-		Runner: a.runner, Command: a.commandTouches, Path: a.pathIntent, URL: a.urlIntent, Call: a.callIntent,
+		Runner: a.runner, Command: a.commandTouches, Sandbox: jackline.Sandbox{Level: a.cells.Report().Level}, Path: a.pathIntent, URL: a.urlIntent, Call: a.callIntent,
 	}
 	j, err := t.Test(ctx, line)
 	if err != nil {

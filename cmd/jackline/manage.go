@@ -175,22 +175,6 @@ func (m *Main) approveCmd() *cobra.Command {
 		},
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	show := &cobra.Command{
-		Use: "show ID", Short: "Show the whole card", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
-				a, err := c.Approval(ctx, jackline.ApprovalID(args[0]))
-				if err != nil {
-					return err
-				}
-				t := m.terminal()
-				t.Err = m.Out
-				t.Show(a)
-				fmt.Fprintln(m.Out)
-				return nil
-			})
-		},
-	}
 	scope, why, pattern, confirm := "once", "", "", false
 	yes := &cobra.Command{
 		Use: "yes ID…", Short: "Allow", Args: cobra.MinimumNArgs(1),
@@ -213,18 +197,6 @@ func (m *Main) approveCmd() *cobra.Command {
 	yes.Flags().StringVar(&scope, "for", "once", "how far it reaches: once, task, chat, workspace")
 	yes.Flags().StringVar(&pattern, "pattern", "", "what it covers beyond once, as in \"shell(npm run *)\"")
 	yes.Flags().BoolVar(&confirm, "confirm", false, "say it again: for a rule in the workspace, and for high risk among several")
-	extend := &cobra.Command{
-		Use: "extend ID", Short: "Let a question wait longer", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
-				a, err := client.Ask[jackline.Approval](ctx, c, http.MethodPost, "/api/tools/approvals/"+url.PathEscape(args[0])+"/extend", nil)
-				if err == nil {
-					fmt.Fprintf(m.Out, "It waits until %s.\n", a.Expires.Local().Format("2006-01-02 15:04"))
-				}
-				return err
-			})
-		},
-	}
 	no := &cobra.Command{
 		Use: "no ID", Short: "Deny", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -246,8 +218,42 @@ func (m *Main) approveCmd() *cobra.Command {
 			return m.settle(cmd, args[0], map[string]any{"answers": all})
 		},
 	}
-	cmd.AddCommand(list, show, yes, no, answer, extend)
+	cmd.AddCommand(list, m.showCardCmd(), yes, no, answer, m.extendCmd())
 	return cmd
+}
+
+func (m *Main) extendCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "extend ID", Short: "Let a question wait longer", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				a, err := client.Ask[jackline.Approval](ctx, c, http.MethodPost, "/api/tools/approvals/"+url.PathEscape(args[0])+"/extend", nil)
+				if err == nil {
+					fmt.Fprintf(m.Out, "It waits until %s.\n", a.Expires.Local().Format("2006-01-02 15:04"))
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (m *Main) showCardCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show the whole card", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+				a, err := c.Approval(ctx, jackline.ApprovalID(args[0]))
+				if err != nil {
+					return err
+				}
+				t := m.terminal()
+				t.Err = m.Out
+				t.Show(a)
+				fmt.Fprintln(m.Out)
+				return nil
+			})
+		},
+	}
 }
 
 // settleAll gives several questions one answer each, and says which of them do not count.

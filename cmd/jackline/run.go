@@ -65,18 +65,19 @@ func (m *Main) runCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `run "task"`, Short: "Do one task and print the answer",
 		Long: "Do one task and print the answer on standard output; everything else goes to standard error.\n" +
-			"The task is read from standard input when it is - or missing; piped text beside a task is its context.\n\n" +
+			"The task is read from standard input when it is - or missing; piped text beside a task goes along as a file\n" +
+			"does: as somebody else's words.\n\n" +
 			"Exit codes: 0 done; 1 failed; 2 wrong usage; 3 waits for a person, or went on without one; 4 step, time or token\n" +
 			"limit; 5 no model; 6 --on-ask fail met something that nobody may allow; 130, 143 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := m.prompt(args)
+			prompt, piped, err := m.prompt(args)
 			if err != nil {
 				return err
 			}
 			if prompt == "" && o.cont == "" {
 				return terminal.Usage(`there is no task: jackline run "what is to be done"`)
 			}
-			return m.run(cmd.Context(), prompt, o)
+			return m.run(cmd.Context(), prompt, piped, o)
 		},
 	}
 	f := cmd.Flags()
@@ -98,31 +99,31 @@ func (m *Main) runCmd() *cobra.Command {
 	return cmd
 }
 
-// prompt puts the task together from arguments and standard input; "" is none.
-func (m *Main) prompt(args []string) (string, error) {
-	task := strings.TrimSpace(strings.Join(args, " "))
-	piped := ""
+// prompt is the task, from the arguments or else from standard input, and what was piped in beside a task: whoever wrote that is
+// not known, so it goes along as a file does. "" is no task.
+func (m *Main) prompt(args []string) (task string, piped []localFile, err error) {
+	task = strings.TrimSpace(strings.Join(args, " "))
+	in := ""
 	if !m.Terminal && m.In != nil && (task == "" || task == "-" || pipedIn(m.In)) {
 		b, err := io.ReadAll(io.LimitReader(m.In, maxStdin+1))
 		if err != nil {
-			return "", jackline.E("run", jackline.Invalid, err, "Standard input cannot be read.")
+			return "", nil, jackline.E("run", jackline.Invalid, err, "Standard input cannot be read.")
 		}
 		if len(b) > maxStdin {
-			return "", terminal.Usage("standard input holds more than %d bytes; put it into a file of the workspace and name that", maxStdin)
+			return "", nil, terminal.Usage("standard input holds more than %d bytes; put it into a file of the workspace and name that", maxStdin)
 		}
-		piped = strings.TrimSpace(strings.ToValidUTF8(string(b), "�"))
+		in = strings.TrimSpace(strings.ToValidUTF8(string(b), "�"))
 	}
 	if task == "-" {
 		task = ""
 	}
 	switch {
 	case task == "":
-		return piped, nil
-	case piped == "":
-		return task, nil
-	default:
-		return task + "\n\nContext from standard input:\n" + piped, nil
+		return in, nil, nil
+	case in == "":
+		return task, nil, nil
 	}
+	return task, []localFile{{name: "standard-input.txt", data: []byte(in)}}, nil
 }
 
 // pipedIn reports whether in is a pipe or a file, and not some inherited descriptor that never ends.
@@ -149,7 +150,7 @@ type outcome struct {
 	Waiting []jackline.ApprovalID `json:"waiting,omitempty"`
 }
 
-func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
+func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "jsonl" {
 		return terminal.Usage("--output must be text, json or jsonl, not %q", o.output)
 	}
@@ -160,6 +161,7 @@ func (m *Main) run(ctx context.Context, prompt string, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	attached = append(piped, attached...)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())

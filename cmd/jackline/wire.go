@@ -119,7 +119,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	}
 	m.warn(idle(a.policy, names, inForce))
 	a.desk = approval.New(a.db, a.db.Key("approval"), approval.Options{Risk: a.policy.Risk, Timeout: a.timeout, Pattern: a.fits})
-	a.folders = folders.New(a.db, a.places())
+	a.folders = folders.New(a.db, a.db, a.places())
 	engine := &turn.Engine{
 		Journal: a.db, Desk: a.desk, Models: a.engines.Model, Gate: a.gate, Settings: a.set.Agent, Errors: a.log,
 		Files: a.db, Guide: a.guide, Memory: a.db,
@@ -196,7 +196,7 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 		return nil, err
 	}
 	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log,
-		Observe: a.observe(p.root)}, nil
+		Observe: a.observe(p.root), Marks: a.folders.Marks(p.root)}, nil
 }
 
 // place opens a workspace once.

@@ -96,11 +96,6 @@ type Options struct {
 	// Effort is how hard the model tries: low, medium, high, xhigh or max. "" leaves it to the model.
 	Effort string
 
-	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
-	// may repair: cut says that it had to close what was cut off. The default is [engine.StrictArgs]. Empty
-	// arguments never get here: they are {}.
-	ReadArgs func(text string) (canonical json.RawMessage, cut bool, ok bool)
-
 	// Transport carries the requests; nil is one of our own. Requests to another origin never reach it.
 	Transport http.RoundTripper
 
@@ -124,14 +119,13 @@ func (o Options) GoString() string { return o.String() }
 
 // Model is a model behind the Messages API. It is safe for use by several goroutines at once.
 type Model struct {
-	client   *engine.Client
-	info     model.Info
-	path     string // what stands before "messages" and "models"
-	max      int
-	think    model.Known
-	budget   int
-	effort   string
-	readArgs func(string) (json.RawMessage, bool, bool)
+	client *engine.Client
+	info   model.Info
+	path   string // what stands before "messages" and "models"
+	max    int
+	think  model.Known
+	budget int
+	effort string
 
 	learned atomic.Uint32 // what the server was found not to take, a set of quirks
 	refused engine.States // reasoning that it did not take back
@@ -159,7 +153,7 @@ func New(o Options) (*Model, error) {
 	}
 	m := &Model{
 		client: client, path: "v1/", max: cmp.Or(max(o.MaxTokens, 0), defaultMax),
-		think: o.Think, budget: max(o.Budget, 0), effort: o.Effort, readArgs: o.ReadArgs,
+		think: o.Think, budget: max(o.Budget, 0), effort: o.Effort,
 		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision},
 	}
 	if strings.HasSuffix(client.Address(), "/v1") {
@@ -170,9 +164,6 @@ func New(o Options) (*Model, error) {
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = DefaultWindow, true
-	}
-	if m.readArgs == nil {
-		m.readArgs = engine.StrictArgs
 	}
 	return m, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/anthropic"
-	"github.com/jackline-ai/jackline/model/engine"
 )
 
 // shredded is a body that comes n bytes at a time.
@@ -58,7 +57,7 @@ func FuzzStream(f *testing.F) {
 
 func said(t *testing.T, body string, n int) string {
 	t.Helper()
-	m := carried(t, &shredded{body, n}, anthropic.Options{Think: model.Yes, ReadArgs: engine.MendArgs})
+	m := carried(t, &shredded{body, n}, anthropic.Options{Think: model.Yes})
 	var b strings.Builder
 	answer := model.Message{Role: model.Assistant}
 	ended, garbled, opaque := false, false, false

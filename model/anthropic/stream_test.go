@@ -109,9 +109,6 @@ func TestStreams(t *testing.T) {
 			}
 			body := strings.ReplaceAll(string(a.Files[0].Data), `\r`+"\n", "\r\n")
 			o := anthropic.Options{Native: true, Retry: once}
-			if strings.HasPrefix(name, filepath.Join("testdata", "odd")) { // read as the program does
-				o.ReadArgs = engine.MendArgs
-			}
 			m := client(t, o, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, body)
 			})

@@ -1,54 +1,11 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"strings"
 
 	"github.com/jackline-ai/jackline/args"
 )
-
-// maxDepth is how deep arguments may be nested.
-const maxDepth = 32
-
-// StrictArgs reads the arguments of a call as one JSON object and writes it compactly, keys in order, numbers as they were.
-// It repairs nothing, so cut is always false. Of a key that comes twice the last counts.
-func StrictArgs(text string) (canonical json.RawMessage, cut bool, ok bool) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var object map[string]any
-	if err := d.Decode(&object); err != nil || object == nil || depth(object) > maxDepth {
-		return nil, false, false
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, false, false
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(object); err != nil {
-		return nil, false, false
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), false, true
-}
-
-func depth(v any) int {
-	deepest := 0
-	switch v := v.(type) {
-	case map[string]any:
-		for _, inner := range v {
-			deepest = max(deepest, depth(inner))
-		}
-	case []any:
-		for _, inner := range v {
-			deepest = max(deepest, depth(inner))
-		}
-	default:
-		return 0
-	}
-	return deepest + 1
-}
 
 // wrapped is the name under which arguments that are no object are handed on. [args.Schema.Shape] takes them out again and gives
 // them to the parameter that they must be for.
@@ -146,11 +103,8 @@ func mend(text string) (args.Found, bool) {
 	}
 }
 
-// Calls are the calls of one answer, as they are handed out. Read is needed.
+// Calls are the calls of one answer, as they are handed out.
 type Calls struct {
-	// Read reads the arguments of a call as Options.ReadArgs of the adapters does.
-	Read func(text string) (canonical json.RawMessage, cut bool, ok bool)
-
 	ids map[string]bool
 }
 
@@ -158,7 +112,7 @@ type Calls struct {
 type Taken struct {
 	ID     string          // "" if an earlier call had the same, which then names nothing
 	Args   json.RawMessage // one JSON object; empty where there are none
-	Cut    bool            // as Read says
+	Cut    bool            // as MendArgs says
 	Mended bool            // the arguments were not a JSON object as they came
 }
 
@@ -171,7 +125,7 @@ func (c *Calls) Take(id, name, text string) (Taken, bool) {
 	}
 	if text != "" && text != "null" {
 		var ok bool
-		if t.Args, t.Cut, ok = c.Read(text); !ok {
+		if t.Args, t.Cut, ok = MendArgs(text); !ok {
 			return Taken{}, false
 		}
 		t.Mended = text[0] != '{' || !json.Valid([]byte(text))

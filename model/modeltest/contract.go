@@ -243,7 +243,7 @@ func testCalls(t *testing.T, open opener) {
 		return
 	}
 	want := []string{
-		`file_read {"deep":{"a":"}{","z":[1,2.50,null]},"path":"ä \"b\".txt"}`, `time {}`, `file_read {"path":"b"}`,
+		`file_read {"deep":{"a":"}{","z":[1,2.5,null]},"path":"ä \"b\".txt"}`, `time {}`, `file_read {"path":"b"}`,
 	}
 	if len(o.calls) != len(want) {
 		t.Fatalf("%d calls, want %d", len(o.calls), len(want))
@@ -266,7 +266,11 @@ func testCalls(t *testing.T, open opener) {
 			continue // not every engine tells of them as they come
 		}
 		told, err := args.Strict([]byte(p.Args))
-		if err != nil || i >= len(o.calls) || args.Compact(told) != string(o.calls[i].Args) {
+		if err != nil || i >= len(o.calls) {
+			t.Errorf("what was told of call %d is %+v, %v", i, p, err)
+			continue
+		}
+		if same, err := args.Canonical(told); err != nil || string(same) != string(o.calls[i].Args) {
 			t.Errorf("what was told of call %d is %+v, %v", i, p, err)
 		}
 	}

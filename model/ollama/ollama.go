@@ -14,7 +14,6 @@
 package ollama
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,10 +56,6 @@ type Options struct {
 	// Vision says that the model reads images: the loop sends some then.
 	Vision bool
 
-	// ReadArgs reads the arguments of a call into one JSON object in canonical form. The default is
-	// [engine.StrictArgs]. Missing arguments never get here: they are {}.
-	ReadArgs func(text string) (canonical json.RawMessage, cut bool, ok bool)
-
 	// Transport, FirstByte, Idle and Retry are as those of engine.Options.
 	Transport       http.RoundTripper
 	FirstByte, Idle time.Duration
@@ -99,7 +94,6 @@ type Model struct {
 	info      model.Info
 	think     Think
 	keepAlive time.Duration
-	readArgs  func(string) (json.RawMessage, bool, bool)
 	learned   atomic.Uint32 // what the engine or the model was found not to take, a set of quirks
 	drafts    model.Drafts[body]
 }
@@ -124,14 +118,11 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{
-		client: client, think: o.Think, keepAlive: o.KeepAlive, readArgs: o.ReadArgs,
+		client: client, think: o.Think, keepAlive: o.KeepAlive,
 		info: model.Info{Name: o.Model, Window: o.Window, Native: o.Native, Vision: o.Vision, Knob: model.KnobFormat},
 	}
 	if m.info.Window == 0 {
 		m.info.Window = model.DefaultWindow
-	}
-	if m.readArgs == nil {
-		m.readArgs = engine.StrictArgs
 	}
 	return m, nil
 }

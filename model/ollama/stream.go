@@ -184,7 +184,7 @@ type answer struct {
 }
 
 func (m *Model) newAnswer(yield func(model.Chunk) bool, r model.Request) *answer {
-	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, offered: m.info.Native && len(r.Tools) > 0, empty: true}
+	return &answer{yield: yield, called: engine.Calls{}, offered: m.info.Native && len(r.Tools) > 0, empty: true}
 }
 
 // swallowed is how many tokens of an answer that holds nothing were a call. Ollama keeps back what comes behind the mark of a call,

@@ -136,7 +136,7 @@ func (*shredded) Close() error { return nil }
 
 func shred(t testing.TB, body string, n int) *ollama.Model {
 	t.Helper()
-	return open(t, ollama.Options{BaseURL: "http://engine.test", Native: true, Retry: once, Transport: pieces{200, body, n}, ReadArgs: engine.MendArgs})
+	return open(t, ollama.Options{BaseURL: "http://engine.test", Native: true, Retry: once, Transport: pieces{200, body, n}})
 }
 
 // Each file holds an answer as some version gives it; what it becomes stands beside it, with what is odd about it.

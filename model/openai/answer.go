@@ -47,7 +47,7 @@ type answer struct {
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
 	a := &answer{yield: yield, how: quirks(m.learned.Load()), model: m.info.Name}
 	a.calls = desk{
-		called: engine.Calls{Read: m.readArgs}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known},
+		called: engine.Calls{}, last: map[int]string{}, known: [][]model.Tool{r.Tools, r.Known},
 		preview: func(p model.Preview) bool { return yield(model.Chunk{Preview: p}) },
 		yield:   func(c *model.Call) bool { return yield(model.Chunk{Call: c}) },
 	}

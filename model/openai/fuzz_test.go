@@ -12,7 +12,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -44,7 +43,7 @@ func (f fixed) RoundTrip(*http.Request) (*http.Response, error) {
 
 func parser(t testing.TB, body string, n int) *openai.Model {
 	t.Helper()
-	m, err := openai.New(openai.Options{BaseURL: "http://engine.test", Model: "m", Native: true, Retry: once, Transport: fixed{body, n}, ReadArgs: engine.MendArgs})
+	m, err := openai.New(openai.Options{BaseURL: "http://engine.test", Model: "m", Native: true, Retry: once, Transport: fixed{body, n}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,24 +162,5 @@ func run(b *testing.B, body string, chunks int) {
 		if n != chunks {
 			b.Fatalf("%d chunks, want %d", n, chunks)
 		}
-	}
-}
-
-// The hook for a tolerant reader gets what the model wrote, and may say that a call was cut off.
-func TestReadArgs(t *testing.T) {
-	var got []string
-	o := openai.Options{Native: true, Retry: once, ReadArgs: func(text string) (json.RawMessage, bool, bool) {
-		got = append(got, text)
-		return json.RawMessage(`{"mended":true}`), true, text != "["
-	}}
-	m := client(t, o, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, calls(`{"index":0,"function":{"name":"a","arguments":" {'p': 1"}},{"index":1,"function":{"name":"b","arguments":"["}},{"index":2,"function":{"name":"c","arguments":" "}}`)+finish("length"))
-	})
-	want := "preview a\npreview b\npreview c\ncall  a {\"mended\":true} cut mended\ncall  c {}\nfinish length\n"
-	if s := play(t, m, request()); s != want {
-		t.Error(s)
-	}
-	if s := strings.Join(got, "|"); s != "{'p': 1|[" {
-		t.Error(s)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/openai"
 )
 
@@ -31,7 +30,7 @@ func TestOddStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := strings.ReplaceAll(string(a.Files[0].Data), `\r`+"\n", "\r\n")
-			m := client(t, openai.Options{Native: true, Retry: once, ReadArgs: engine.MendArgs}, func(w http.ResponseWriter, _ *http.Request) {
+			m := client(t, openai.Options{Native: true, Retry: once}, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, body)
 			})
 			_, base, _ := strings.Cut(m.String(), " at ")

@@ -50,11 +50,6 @@ type Options struct {
 	// Vision sends images. Otherwise they are left out: engines refuse what their model does not read.
 	Vision bool
 
-	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
-	// may repair: cut says that it had to close what was cut off. The default is [engine.StrictArgs]. Empty
-	// arguments never get here: they are {}.
-	ReadArgs func(text string) (canonical json.RawMessage, cut bool, ok bool)
-
 	// Transport carries the requests; nil is one of our own. Requests to another origin never reach it.
 	Transport http.RoundTripper
 
@@ -78,11 +73,10 @@ func (o Options) GoString() string { return o.String() }
 
 // Model is a model behind a Chat Completions server. It is safe for use by several goroutines at once.
 type Model struct {
-	client   *engine.Client
-	info     model.Info
-	readArgs func(string) (json.RawMessage, bool, bool)
-	learned  atomic.Uint32 // what the engine was found not to take, a set of quirks
-	drafts   model.Drafts[body]
+	client  *engine.Client
+	info    model.Info
+	learned atomic.Uint32 // what the engine was found not to take, a set of quirks
+	drafts  model.Drafts[body]
 }
 
 // New makes a client. It connects to nothing. A base URL that cannot be used is invalid.
@@ -96,14 +90,11 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{
-		client: client, readArgs: o.ReadArgs,
-		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision, Knob: o.Knob},
+		client: client,
+		info:   model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision, Knob: o.Knob},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = model.DefaultWindow, true
-	}
-	if m.readArgs == nil {
-		m.readArgs = engine.StrictArgs
 	}
 	return m, nil
 }

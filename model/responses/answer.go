@@ -71,7 +71,7 @@ type open struct {
 }
 
 func (m *Model) newAnswer(r model.Request, yield func(model.Chunk) bool) *answer {
-	return &answer{yield: yield, called: engine.Calls{Read: m.readArgs}, names: namesOf(r.Tools)}
+	return &answer{yield: yield, called: engine.Calls{}, names: namesOf(r.Tools)}
 }
 
 // take reads one event.

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/jackline-ai/jackline/model"
-	"github.com/jackline-ai/jackline/model/engine"
 	"github.com/jackline-ai/jackline/model/responses"
 )
 
@@ -58,7 +57,7 @@ func FuzzStream(f *testing.F) {
 
 func said(t *testing.T, body string, n int) string {
 	t.Helper()
-	m := carried(t, &shredded{body, n}, responses.Options{ReadArgs: engine.MendArgs})
+	m := carried(t, &shredded{body, n}, responses.Options{})
 	var b strings.Builder
 	answer := model.Message{Role: model.Assistant}
 	ended, garbled, opaque := false, false, false

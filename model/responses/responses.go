@@ -67,11 +67,6 @@ type Options struct {
 	// are asked once.
 	Summaries bool
 
-	// ReadArgs reads the arguments of a call, as the model wrote them, into one JSON object in canonical form. It
-	// may repair: cut says that it had to close what was cut off. The default is [engine.StrictArgs]. Empty
-	// arguments never get here: they are {}.
-	ReadArgs func(text string) (canonical json.RawMessage, cut bool, ok bool)
-
 	// Transport carries the requests; nil is one of our own. Requests to another origin never reach it.
 	Transport http.RoundTripper
 
@@ -99,7 +94,6 @@ type Model struct {
 	info      model.Info
 	effort    string
 	summaries bool
-	readArgs  func(string) (json.RawMessage, bool, bool)
 
 	learned atomic.Uint32 // what the server was found not to take, a set of quirks
 	refused engine.States // reasoning that it did not take back
@@ -117,14 +111,11 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{
-		client: client, effort: o.Effort, summaries: o.Summaries, readArgs: o.ReadArgs,
+		client: client, effort: o.Effort, summaries: o.Summaries,
 		info: model.Info{Name: o.Model, Window: o.Window, Assumed: o.Assumed, Native: o.Native, Vision: o.Vision, Knob: model.KnobStrict},
 	}
 	if m.info.Window == 0 {
 		m.info.Window, m.info.Assumed = model.DefaultWindow, true
-	}
-	if m.readArgs == nil {
-		m.readArgs = engine.StrictArgs
 	}
 	return m, nil
 }

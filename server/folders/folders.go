@@ -48,13 +48,16 @@ type Look struct {
 
 // Folders are the server's. They are safe for several goroutines at once.
 type Folders struct {
-	keep Keeper
-	opt  workspace.Options
-	mu   sync.Mutex // one change of trust at a time
+	keep   Keeper
+	marker Marker
+	opt    workspace.Options
+	mu     sync.Mutex // one change of trust at a time
 }
 
 // New gives the folders of a server. opt names those that are nobody's.
-func New(keep Keeper, opt workspace.Options) *Folders { return &Folders{keep: keep, opt: opt} }
+func New(keep Keeper, marker Marker, opt workspace.Options) *Folders {
+	return &Folders{keep: keep, marker: marker, opt: opt}
+}
 
 // Browse lists the folders in dir. See [workspace.Browse].
 func (f *Folders) Browse(dir string) (workspace.Listing, error) { return workspace.Browse(dir, f.opt) }
@@ -100,7 +103,8 @@ func (f *Folders) Trusts(ctx context.Context, o jackline.Owner, path string) (bo
 }
 
 // Trust begins to trust a folder, or ends it, which goes for folders that are no longer there as well. It gives the folder's
-// path.
+// path. Whoever says that they trust a folder, also for a second time, answers for what is in it at that moment: nothing there counts
+// any longer as written by a chat that had read text by others.
 func (f *Folders) Trust(ctx context.Context, o jackline.Owner, dir string, yes bool) (path string, err error) {
 	const op = "folders.Trust"
 	path, err = workspace.Vet(dir, f.opt)
@@ -117,6 +121,11 @@ func (f *Folders) Trust(ctx context.Context, o jackline.Owner, dir string, yes b
 		return "", err
 	}
 	at := slices.IndexFunc(list, func(t Trusted) bool { return t.Path == path })
+	if yes { // a person answers for what is in it now
+		if err := f.marker.Unmark(ctx, path); err != nil {
+			return "", err
+		}
+	}
 	switch {
 	case yes && at >= 0:
 		return path, nil
@@ -137,10 +146,11 @@ func (f *Folders) Trust(ctx context.Context, o jackline.Owner, dir string, yes b
 	return path, f.keep.PutSetting(ctx, o, setting, raw)
 }
 
-// Guide gives the instructions of a workspace: its AGENTS.md, if the owner trusts it, else "".
+// Guide gives the instructions of a workspace: its AGENTS.md, if the owner trusts it and no chat that had read text by others
+// has written it, else "".
 func (f *Folders) Guide(ctx context.Context, o jackline.Owner, root *workspace.Root) (string, error) {
-	yes, err := f.Trusts(ctx, o, root.Path())
-	if !yes || err != nil {
+	own, err := f.Marks(root).Own(ctx, jackline.Actor{Owner: o}, []jackline.Touch{{Effect: jackline.Read, Kind: "path", Name: workspace.GuideFile}})
+	if !own || err != nil {
 		return "", err
 	}
 	return root.Guide(ctx)

@@ -150,7 +150,7 @@ func TestStatusAfterFallback(t *testing.T) {
 	d.NoTools = true
 	srv := modeltest.NewServer(t, plays(t, hello), d)
 	made := func(native bool) model.Model {
-		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "script", Window: 16384, Native: native, ReadArgs: engine.MendArgs})
+		m, err := openai.New(openai.Options{BaseURL: srv.URL, Model: "script", Window: 16384, Native: native})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -340,11 +340,11 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			think = ollama.ThinkOff
 		}
 		return ollama.New(ollama.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Think: think, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Think: think, Native: tools, Vision: pl.vision,
 		})
 	case detect.APIOpenAI, "":
 		return openai.New(openai.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision,
 			Knob: pl.knob,
 		})
 	case detect.APIAnthropic:
@@ -356,7 +356,7 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			effort = ""
 		}
 		return anthropic.New(anthropic.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision,
 			Think: think, Effort: effort,
 		})
 	case detect.APIResponses:
@@ -365,7 +365,7 @@ func (e *Engines) adapter(p pick, pl plan, tools bool) (model.Model, error) {
 			effort = "" // it is the model that decides whether it reasons
 		}
 		return responses.New(responses.Options{
-			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision, ReadArgs: engine.MendArgs,
+			BaseURL: p.base, Model: p.card.ID, Key: p.key, Window: pl.window, Assumed: pl.assumed, Native: tools, Vision: pl.vision,
 			Effort: effort, Summaries: pl.think != "" && pl.think != thinkOff,
 		})
 	}
