@@ -2,8 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -187,11 +185,13 @@ func (p *Policy) shellColumn(i jackline.Intent, t *jackline.Touch) column {
 // itself reports whether a host, with or without a port, is the machine on which something runs. In namespaces that is a machine
 // of its own, where nothing answers but what the command itself started.
 func itself(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	for _, name := range []string{"localhost", "127.0.0.1", "::1", "[::1]"} { // as people write it; all else is asked about
+		port, ok := strings.CutPrefix(host, name)
+		if ok && (port == "" || port[0] == ':' && strings.Trim(port[1:], "0123456789") == "") {
+			return true
+		}
 	}
-	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && a.IsLoopback()
+	return false
 }
 
 // read reads the text of a command; ok is false where nobody can.
