@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -174,11 +175,23 @@ func (p *Policy) shellColumn(i jackline.Intent, t *jackline.Touch) column {
 		return otherShell
 	}
 	for _, touch := range i.Touches {
-		if touch.Asks != "" || touch.Kind == kindHost {
+		if touch.Asks != "" || touch.Kind == kindHost && !(i.Sandbox.Level == jackline.SandboxNamespaces && itself(touch.Name)) {
 			return otherShell
 		}
 	}
 	return boxedShell
+}
+
+// itself reports whether a host, with or without a port, is the machine on which something runs. In namespaces that is a machine
+// of its own, where nothing answers but what the command itself started.
+func itself(host string) bool {
+	for _, name := range []string{"localhost", "127.0.0.1", "::1", "[::1]"} { // as people write it; all else is asked about
+		port, ok := strings.CutPrefix(host, name)
+		if ok && (port == "" || port[0] == ':' && strings.Trim(port[1:], "0123456789") == "") {
+			return true
+		}
+	}
+	return false
 }
 
 // read reads the text of a command; ok is false where nobody can.

@@ -466,7 +466,8 @@ func TestAnswerAtOnce(t *testing.T) {
 				k := w.Submit(s.ID, writes)
 				<-time.After(100 * time.Millisecond)
 				asked := time.Now()
-				req := httptest.NewRequest("POST", "http://here/api/tools/approvals/"+string(w.Pending(s.ID)[0].ID), strings.NewReader(`{"approved":true}`))
+				req := httptest.NewRequest("POST", "/api/tools/approvals/"+string(w.Pending(s.ID)[0].ID), strings.NewReader(`{"approved":true}`))
+				req.Host = "here"
 				req.Header.Set("Authorization", "Bearer "+token)
 				req.Header.Set("Content-Type", "application/json")
 				rec := httptest.NewRecorder()

@@ -306,7 +306,8 @@ func TestHeartbeat(t *testing.T) {
 		defer w.Close()
 		w.serve("here")
 		ctx, cancel := context.WithCancel(t.Context())
-		req := httptest.NewRequestWithContext(ctx, "GET", "http://here/api/events", nil)
+		req := httptest.NewRequestWithContext(ctx, "GET", "/api/events", nil)
+		req.Host = "here"
 		req.Header.Set("Authorization", "Bearer "+token)
 		rec := httptest.NewRecorder()
 		done := make(chan struct{})

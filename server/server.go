@@ -220,7 +220,8 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.c.Log.Handler(), slog.LevelWarn),
+		DisableGeneralOptionsHandler: true, // it would answer OPTIONS * for any host, ahead of the guard
+		ErrorLog:                     slog.NewLogLogger(s.c.Log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(l) }()

@@ -42,6 +42,7 @@ const writes = `call put_text {"path":"a.txt","text":"x"}`
 type world struct {
 	*runstest.World
 	server *server.Server
+	conf   server.Config // of server
 	http   *httptest.Server
 	env    map[string]string // of the engines
 	engine string            // the address of the one that is found
@@ -81,8 +82,7 @@ func (w *world) serve(hosts ...string) {
 		},
 	})
 	w.T.Cleanup(known.Close)
-	var err error
-	w.server, err = server.New(server.Config{
+	w.conf = server.Config{
 		Models: known, Pulls: known, Probes: known, Doctor: func(context.Context) []jackline.Check {
 			return []jackline.Check{{ID: "one", Title: "One", State: jackline.CheckWarn, Text: "Odd.", Fix: "Look."}}
 		},
@@ -122,10 +122,18 @@ func (w *world) serve(hosts ...string) {
 			".hidden":         {Data: []byte("no")},
 		},
 		Token: token, Hosts: hosts, Version: "test", Log: slog.New(slog.NewTextHandler(w.Log, nil)),
-	})
+	}
+	w.server = w.another()
+}
+
+// another is one more server over the same things, whose guard has seen nothing yet.
+func (w *world) another() *server.Server {
+	w.T.Helper()
+	s, err := server.New(w.conf)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+	return s
 }
 
 // problem is an error answer.

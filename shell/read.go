@@ -94,6 +94,7 @@ func Used(s Script) Uses {
 		}
 		u.Git = true
 		switch sub, rest := subcommand(words[1:]); {
+		case (sub == "remote" || sub == "config") && lists(sub, rest):
 		case slices.Contains(gitSettings, sub) && len(rest) > 0, sub == "?":
 			u.Settings = true
 		case slices.Contains(gitWrites, sub):
@@ -122,6 +123,27 @@ var (
 		"update-ref", "worktree", "write-tree", "commit-tree", "hash-object", "rerere", "pack-refs",
 	}
 )
+
+// lists reports whether git only says what its settings are. Every word counts, as an option may come behind.
+func lists(sub string, rest []string) bool {
+	known := []string{"-v", "--verbose"}
+	first := []string{"-v", "--verbose", "show", "get-url"}
+	if sub == "config" {
+		known = []string{"--local", "--global", "--system", "--worktree", "--show-origin", "--show-scope", "--name-only", "-z", "--null", "--type"}
+		first = []string{"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "list", "get"}
+	}
+	said := false
+	for _, w := range rest {
+		switch {
+		case !said && slices.Contains(first, w):
+			said = true
+		case slices.Contains(known, w):
+		case strings.HasPrefix(w, "-") || !said || w == "?":
+			return false
+		}
+	}
+	return said
+}
 
 // subcommand is what git is told to do, and the words behind it.
 func subcommand(words []string) (sub string, rest []string) {

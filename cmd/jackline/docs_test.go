@@ -22,6 +22,7 @@ func TestDocs(t *testing.T) {
 		"docs/config.md":  {"config": configTable()},
 		"docs/tools.md":   {"tools": toolTable()},
 		"docs/cli.md":     {"cli": commandTable()},
+		"docs/tasks.md":   {"tasks": taskTable()},
 		"docs/windows.md": {"budgets": budgetTable(), "used": usedTable()},
 	} {
 		path := filepath.Join("..", "..", filepath.FromSlash(file))

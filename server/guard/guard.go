@@ -130,6 +130,10 @@ func headers(h http.Header, page bool) {
 
 // refuse says why a request may not pass, or nil.
 func (g *guard) refuse(r *http.Request) *Refusal {
+	if r.RequestURI != "" && r.RequestURI[0] != '/' && r.RequestURI != "*" {
+		// A whole address replaces the Host header, which is then not seen. Only what takes this server for a proxy sends one.
+		return &Refusal{http.StatusBadRequest, Invalid, "The request must name a path and no whole address: this is no proxy."}
+	}
 	if !slices.Contains(g.Hosts, r.Host) {
 		return &Refusal{http.StatusForbidden, Forbidden, "This server does not answer to that host name. Its names are listed under server.hosts."}
 	}
@@ -180,12 +184,13 @@ func (g *guard) crossSite(r *http.Request) bool {
 			return true
 		}
 	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
+	site := r.Header.Values("Sec-Fetch-Site")
+	if len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none") {
 		return false
 	}
 	// A person may follow a link to the page. It is the same for everyone and knows nothing until it logs in.
-	link := r.Method == http.MethodGet && g.Page(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	link := r.Method == http.MethodGet && g.Page(r) && len(site) == 1 &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 	return !link
 }
 

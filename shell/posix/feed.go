@@ -475,9 +475,9 @@ func (j *Judge) fetch(c Command) value.Set {
 		dir = value.PathOf(c.Dir, dirs[0])
 	}
 	for _, u := range append(o.Rest, o.Literal("", "url")...) {
-		host := value.HostOf(u)
+		host := value.OriginOf(u)
 		if host == "" && !strings.Contains(u, "://") {
-			host = value.HostOf("http://" + u)
+			host = value.OriginOf("http://" + u)
 		}
 		if host != "" {
 			j.Touch(value.Calls, host)

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -30,6 +31,15 @@ func HostOf(address string) string {
 		return ""
 	}
 	return u.Hostname()
+}
+
+// OriginOf is the host of an address, with the port if the address names one, or "".
+func OriginOf(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Port() == "" {
+		return HostOf(address)
+	}
+	return net.JoinHostPort(u.Hostname(), u.Port())
 }
 
 // QuoteAll writes words so that a shell reads them back as they are.

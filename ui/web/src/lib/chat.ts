@@ -526,7 +526,9 @@ function ended(turn: TurnView, d: any, at: number): TurnView {
       if (item.t === 'text') last = n
       if (item.t === 'call') lastCall = n
     })
-    const shown = items.some((i) => i.t === 'text' && i.text.trim() === answer.trim())
+    // An event holds the beginning of a long one.
+    const begins = answer.endsWith('…') ? answer.slice(0, -1).trim() : answer.trim()
+    const shown = items.some((i) => i.t === 'text' && (i.text.trim() === answer.trim() || (begins !== answer.trim() && i.text.trim().startsWith(begins))))
     if (!shown) {
       const block: TextItem = { t: 'text', text: answer, live: '', sealed: true, from: at, to: at }
       if (last > lastCall) items[last] = block

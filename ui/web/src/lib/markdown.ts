@@ -52,8 +52,26 @@ const fixed = {
   RETURN_DOM_FRAGMENT: true as const,
 }
 
+// What takes the reader longer than it is worth: lists hundreds deep cost it minutes, and so do thousands of marks in one block.
+// No answer that somebody wants to read is like that; it is shown as it is written.
+const deepest = 100 // columns before a line's first word
+const mostMarks = 3000 // marks of emphasis and links
+const longest = 50_000 // characters
+
+function tangled(source: string): boolean {
+  return source.length > longest || new RegExp(`^[ \\t>]{${deepest},}`, 'm').test(source) || (source.match(/[*_~[]/g)?.length ?? 0) > mostMarks
+}
+
 /** One block of Markdown as nodes that are fit to be put into the page. */
 export function render(source: string): DocumentFragment {
+  if (tangled(source)) {
+    const whole = document.createDocumentFragment()
+    const pre = document.createElement('pre')
+    pre.textContent = source
+    pre.tabIndex = 0
+    whole.append(pre)
+    return whole
+  }
   const html = marked.parse(source, { async: false })
   const fragment = DOMPurify.sanitize(html, fixed)
   for (const a of fragment.querySelectorAll('a')) {
@@ -112,6 +130,7 @@ export class Blocks {
     }
     this.#source = source
     const rest = source.slice(this.#at)
+    if (tangled(rest)) return rest.trim() ? [...this.#sealed, rest] : [...this.#sealed]
     const tokens: Tokens.Generic[] = marked.lexer(rest)
     let last = tokens.length - 1
     while (last > 0 && tokens[last]!.type === 'space') last--
