@@ -180,8 +180,10 @@ func (b *bench) open(t testing.TB) {
 		Gate: func(jackline.Session) (*tool.Gate, error) {
 			return &tool.Gate{
 				Tools: set, Judge: judge, Desk: b.desk, Log: db, Keeper: undo.New(root, db, db, shell.ReadOnly), Marks: known.Marks(root),
-				Halted:  func() bool { return b.o.Killed },
-				Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) { return root.Observe(ctx, i.Touches) },
+				Halted: func() bool { return b.o.Killed },
+				Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) {
+					return root.Observe(ctx, i.Touches)
+				},
 			}, nil
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
