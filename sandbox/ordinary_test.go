@@ -50,6 +50,7 @@ if __name__ == "__main__":
 const ownNames = "with names in memory"
 
 func TestOrdinary(t *testing.T) {
+	home := t.TempDir() // one for all, as commands have one for a workspace: caches live there
 	atEveryLevel(t, func(t *testing.T, l *Launcher, level jackline.SandboxLevel) {
 		for _, c := range ordinary {
 			t.Run(c.name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestOrdinary(t *testing.T) {
 					}
 				}
 				g := newGround(t)
-				g.Read = toolchains()
+				g.Read, g.Home = toolchains(), home
 				want := c.want
 				if strings.Contains(c.name, ownNames) && level == jackline.SandboxLandlock {
 					want = "PermissionError: [Errno 13] Permission denied\nexit status 1"

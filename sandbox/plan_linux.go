@@ -162,7 +162,7 @@ func (m *machine) basis() *planner {
 	p.steps = append(p.steps, stage.Step{Kind: stage.Terminals, Path: "/dev/pts"})
 	for _, l := range [...][2]string{
 		{"/dev/ptmx", "pts/ptmx"}, {"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
-		{"/dev/stderr", "/proc/self/fd/2"}, {"/var/tmp", "/tmp"},
+		{"/dev/stderr", "/proc/self/fd/2"},
 	} {
 		p.steps = append(p.steps, stage.Step{Kind: stage.MakeLink, From: l[1], Path: l[0]})
 		p.made[l[0]] = true
@@ -212,6 +212,9 @@ func (m *machine) plan(s *Spec) (*plan, error) {
 		p.show(path, true)
 	}
 	given := p.shown[from:]
+	if kept := "/var/tmp"; !p.made[kept] { // nothing that is given lies there
+		p.steps = append(p.steps, stage.Step{Kind: stage.MakeLink, From: "/tmp", Path: kept})
+	}
 
 	// /tmp is the private folder, unless something that is given lies in it: then places for that have to be made there,
 	// which is nothing for a folder that somebody looks at afterwards.

@@ -64,6 +64,10 @@ func whyNot(level jackline.SandboxLevel, checks []Check, err error) string {
 		}
 		var failed *stageError
 		if !errors.As(err, &failed) {
+			var errno unix.Errno
+			if errors.As(err, &errno) {
+				return fmt.Sprintf("%s (%v): %s", what, errno, jackline.Say(err))
+			}
 			return fmt.Sprintf("%s: %s", what, jackline.Say(err))
 		}
 		advice := "In a container, the container has to be allowed user namespaces and a /proc of its own."

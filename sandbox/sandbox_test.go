@@ -236,6 +236,45 @@ echo x 2>/dev/null > %s/tool && echo ESCAPED; echo h > $HOME/h; echo t > $TMPDIR
 	})
 }
 
+// TestPlaces: a workspace may lie where the machine has something of its own, or in a folder that can only be read.
+func TestPlaces(t *testing.T) {
+	l, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Report().Level != jackline.SandboxNamespaces {
+		t.Skipf("MISSING LEVEL: places were not tried. %s", l.Report().Why)
+	}
+	for _, parent := range []string{"/tmp", "/var/tmp", "/dev/shm", "/opt", "/usr/local/src", "/run"} {
+		dir, err := os.MkdirTemp(parent, "jackline-test-")
+		if err != nil {
+			t.Logf("NOT TRIED: %s: %v", parent, err)
+			continue
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		g := newGround(t)
+		g.Workspace = filepath.Join(dir, "workspace")
+		if err := os.Mkdir(g.Workspace, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		out, err := held(t, l, g.Spec, shell(g.Spec, `echo x > f && pwd && echo t > /tmp/t && cat /var/tmp/t; ls -A `+dir+`; echo y 2>/dev/null > `+dir+`/out; true`))
+		want := g.Workspace + "\nt\nworkspace\n"
+		if parent == "/var/tmp" {
+			want = g.Workspace + "\nworkspace\n"
+			out = strings.Replace(out, "cat: /var/tmp/t: No such file or directory\n", "", 1)
+		}
+		if out != want || err != nil {
+			t.Errorf("%s: %q %v, want %q", parent, out, err, want)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("%s: %v", parent, entries)
+		}
+		if entries, _ := os.ReadDir(g.Temp); len(entries) != 0 && parent != "/tmp" && !below(g.Temp, "/tmp") {
+			t.Errorf("%s: %v in the folder for what is temporary", parent, entries)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	l, err := Open(t.Context(), Options{})
 	if err != nil {

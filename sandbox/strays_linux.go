@@ -51,10 +51,12 @@ func callMates(c call) (o outcome) {
 // endStrays ends what is left of a command that has ended, by asking the thread that started it until it finds nothing.
 // since is when the command started; nothing that is older is ended. The kernel lists processes in the order of their
 // numbers, so a process that hands over to its child meanwhile is missed only if it is gone when it is asked about, and
-// then everything is looked at again. (Numbers begin anew at some point. Who makes use of that stays held.)
+// then everything is looked at again, a few times: on a busy machine something always ends. (A program that makes use of
+// that, or of numbers beginning anew, stays behind, and stays held.)
 func endStrays(since uint64, ask chan<- call, answer <-chan outcome) {
 	const (
 		rounds = 500 // each finds what the one before missed because it was just starting
+		again  = 5   // looks in a row that find nothing but that something is gone
 		pause  = time.Millisecond
 	)
 	if since == 0 {
@@ -62,7 +64,7 @@ func endStrays(since uint64, ask chan<- call, answer <-chan outcome) {
 	}
 	look := time.NewTicker(pause)
 	defer look.Stop()
-	for range rounds {
+	for round, nothing := 0, 0; round < rounds && nothing < again; round++ {
 		ask <- call{pids: others()}
 		found := <-answer
 		left := found.sent[:0]
@@ -73,11 +75,14 @@ func endStrays(since uint64, ask chan<- call, answer <-chan outcome) {
 		}
 		switch {
 		case len(left) > 0:
+			nothing = 0
 			ask <- call{left, unix.SIGKILL}
 			<-answer
 			<-look.C
 		case !found.gone:
 			return
+		default:
+			nothing++
 		}
 	}
 }
