@@ -13,10 +13,13 @@ import (
 type world struct {
 	intent   jackline.Intent
 	settings jackline.Permissions
+	root     bool
 }
 
 func (w world) judge() jackline.Decision {
-	return policy.New(config()).With(w.settings).Judge(w.intent)
+	c := config()
+	c.Root = w.root
+	return policy.New(c).With(w.settings).Judge(w.intent)
 }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
@@ -28,7 +31,7 @@ func randomTouch(r *rand.Rand) jackline.Touch {
 			Name: pick(r, "ls", "npm test", "ls && npm test", "rm $X", "(rm x)", "echo 'a", "git status | cat")}
 	case 1:
 		return jackline.Touch{Kind: "host", Effect: pick(r, jackline.Network, jackline.Outward),
-			Name: pick(r, "example.org:443", "a.example.org", "h")}
+			Name: pick(r, "example.org:443", "a.example.org", "h"), Address: pick(r, "", "https://a.test/"), Service: r.IntN(2) == 0}
 	}
 	t := jackline.Touch{Kind: "path", Effect: pick(r, jackline.Read, jackline.Write, jackline.Delete, jackline.Read|jackline.Write),
 		Name: pick(r, "a", "src/b", "../c", "."), Exists: r.IntN(2) == 0}
@@ -39,7 +42,7 @@ func randomTouch(r *rand.Rand) jackline.Touch {
 }
 
 func randomRule(r *rand.Rand, do jackline.Verdict) jackline.Rule {
-	return jackline.Rule{Do: do, Pattern: pick(r,
+	return jackline.Rule{Do: do, EvenTainted: r.IntN(2) == 0, Pattern: pick(r,
 		"shell", "bash(npm test*)", "shell(ls*)", "shell(rm *)", "shell(git *)", "shell(*)", "shell(cat)",
 		"file_write", "file_*", "file_write(src/**)", "file_write(a)", "web_fetch(host:*.example.org)",
 		"web_fetch(host:*)", "mcp__*", "*", "broken(")}
@@ -51,7 +54,13 @@ func randomWorld(r *rand.Rand) world {
 		Tool:   pick(r, "shell", "file_write", "file_read", "web_fetch", "mcp__x__y", "calculator"),
 		Effect: jackline.Effect(r.IntN(256)),
 	}
+	w.intent.Labels = jackline.Labels{Tainted: r.IntN(2) == 0, Private: r.IntN(2) == 0}
+	w.intent.Sandbox.Level = jackline.SandboxLevel(r.IntN(3))
+	if r.IntN(3) == 0 {
+		w.intent.Said, w.intent.Found = []string{pick(r, "https://a.test/", "x")}, []string{pick(r, "https://a.test/", "y")}
+	}
 	a := &w.intent.Actor
+	a.Admin, a.Session.Ungated = r.IntN(4) > 0, r.IntN(4) == 0
 	a.Session.Mode = jackline.Mode(r.IntN(5))
 	a.Source = pick(r, jackline.FromModel, jackline.FromAgent, jackline.FromUser, jackline.FromAPI, "")
 	a.Turn.Options.Plan, a.Turn.Options.Guide, a.Turn.Options.AskFirst = r.IntN(8) == 0, r.IntN(12) == 0, r.IntN(8) == 0
@@ -94,6 +103,33 @@ func TestNeverLoosens(t *testing.T) {
 		"an unknown effect": func(w *world) {
 			if w.intent.Actor.Session.Mode != jackline.ModeAllowAll { // see the table
 				w.intent.Effect |= 1 << 12
+			}
+		},
+		"a lower level": func(w *world) { w.intent.Sandbox.Level = max(0, w.intent.Sandbox.Level-1) },
+		"a leak":        func(w *world) { w.intent.Sandbox.Leaks = "It leaks." },
+		"a host opened": func(w *world) { w.intent.Sandbox.Hosts = []string{"a.test:443"} },
+		"a folder outside opened": func(w *world) {
+			w.intent.Sandbox.Write = []string{"/srv/x"}
+		},
+		"the gate on":  func(w *world) { w.intent.Actor.Session.Ungated = false },
+		"nothing said": func(w *world) { w.intent.Said, w.intent.Found = nil, nil },
+		"a server's":   func(w *world) { w.intent.Connected = "x" },
+		"a member":     func(w *world) { w.intent.Actor.Admin = false },
+		"root":         func(w *world) { w.root = true },
+		"something outside": func(w *world) {
+			w.intent.Touches = append(w.intent.Touches, jackline.Touch{Kind: "path", Effect: jackline.Exec | jackline.Read, Name: "/srv/x", Asks: "It lies outside."})
+			if w.intent.Effect != 0 {
+				w.intent.Effect |= jackline.Exec
+			}
+		},
+		"a doubt": func(w *world) {
+			for k := range w.intent.Touches {
+				w.intent.Touches[k].Doubt = "It is doubtful."
+			}
+		},
+		"no rule for tainted": func(w *world) {
+			for k := range w.settings.Rules {
+				w.settings.Rules[k].EvenTainted = false
 			}
 		},
 		"tainted":        func(w *world) { w.intent.Labels.Tainted = true },

@@ -79,8 +79,22 @@ func TestCheckRules(t *testing.T) {
 		rule("allow write_file", "file_write+write_file", "file_read"),
 		rule("ask mcp__away__now(x)", "x", "y"),
 	}
+	even := func(text string) jackline.Rule {
+		r := rule(text, "", "")
+		r.EvenTainted = true
+		return r
+	}
+	good = append(good, even("allow shell(go test ./...)"), even("allow file_write(notes/*)"), even("allow file_write(a/b/**)"))
 	if errs := p.CheckRules(good); len(errs) > 0 {
 		t.Errorf("good rules: %v", errs)
+	}
+	for _, wide := range []string{
+		"allow shell(go test *)", "allow file_write", "allow file_write(**)", "allow file_write(*)", "allow file_write(../x/*)", "allow file_write(notes/a.md)", "allow file_write(*/x/*)",
+		"deny shell(go test)", "ask file_write(notes/*)", "allow web_fetch(host:a.test)", "allow file_*(notes/*)", "allow mcp__x__y", "allow calculator",
+	} {
+		if errs := p.CheckRules([]jackline.Rule{even(wide)}); len(errs) != 1 || !strings.Contains(jackline.Say(errs[0]), "even_tainted") {
+			t.Errorf("%s even where tainted: %v", wide, errs)
+		}
 	}
 	bad := map[string]jackline.Rule{
 		`"allow shell(npm *)" is meant to match "yarn test" and does not`:     rule("allow shell(npm *)", "npm x+yarn test", ""),

@@ -169,8 +169,16 @@ func searches(parts [][]string) bool {
 // GitHelper reads a repository's settings file and names the first setting by which git would start a program, or read
 // settings from elsewhere, as "core.fsmonitor"; "" where there is none. What it cannot read counts as one.
 func GitHelper(config string) string {
+	// A line may go on behind a backslash, except in a comment: it is read both ways.
+	if name := gitHelper(config); name != "" {
+		return name
+	}
+	return gitHelper(strings.ReplaceAll(config, "\\\n", ""))
+}
+
+func gitHelper(config string) string {
 	section := ""
-	for line := range strings.Lines(strings.ReplaceAll(config, "\\\n", "")) {
+	for line := range strings.Lines(config) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			head, rest, ok := strings.Cut(line[1:], "]")

@@ -22,6 +22,7 @@ import (
 	"github.com/jackline-ai/jackline/model/prompted"
 	"github.com/jackline-ai/jackline/model/script"
 	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/shell"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
@@ -53,6 +54,8 @@ type options struct {
 	Env      map[string]string      `json:"env"`      // and what they find in the environment
 	Tools    int                    `json:"tools"`    // how many tools there are, with made-up ones; 0 is those that exist
 	NoNet    bool                   `json:"no_net"`   // the category network is switched off
+
+	Trusted bool `json:"trusted"` // the owner trusts the folder
 
 	pages pages       // what the web holds
 	tools []tool.Tool // more tools
@@ -160,6 +163,12 @@ func (b *bench) open(t testing.TB) {
 	toggles := jackline.AllOn
 	toggles.Network = !b.o.NoNet
 	judge := pol.With(jackline.Permissions{Toggles: toggles, Rules: b.o.Rules, Disabled: b.o.Disabled})
+	known := folders.New(db, db, workspace.Options{State: []string{b.data}})
+	if b.o.Trusted && b.db == nil {
+		if _, err := known.Trust(context.Background(), jackline.Local, root.Path(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b.db = db
 	b.desk = approval.New(db, db.Key("approval"), approval.Options{Risk: judge.Risk})
 	b.engine = &turn.Engine{
@@ -168,7 +177,7 @@ func (b *bench) open(t testing.TB) {
 			return turn.Models{Main: b.model, Raw: b.raw}, nil
 		},
 		Gate: func(jackline.Session) (*tool.Gate, error) {
-			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Halted: func() bool { return b.o.Killed }}, nil
+			return &tool.Gate{Tools: set, Judge: judge, Desk: b.desk, Log: db, Halted: func() bool { return b.o.Killed }, Marks: known.Marks(root)}, nil
 		},
 		Settings: func(context.Context, jackline.Owner) (jackline.AgentSettings, error) { return b.o.Agent, nil },
 		Files:    db,
