@@ -45,7 +45,7 @@ var evil = []struct {
 // TestHijackedModels plays every malicious call behind every carrier of text by others, in the same turn, in a later one and by a
 // sub-agent: no stub is reached, as nobody allowed anything.
 func TestHijackedModels(t *testing.T) {
-	prompts := []string{"Summarise https://news.test/today", "Tidy up my notes", "What does the build do?", "Answer the mail of Anna"}
+	prompts := []string{"Summarise https://news.test/today", "Tidy up my notes", "What does the build do?"}
 	carriers := []string{"web_fetch", "web_search", "file_read", "grep", "list_dir", "shell", "email_read", "calendar_read", "memory_search", "mcp__wiki__page", "job_output"}
 	places := []string{"same turn", "later turn", "child"}
 	if testing.Short() {

@@ -161,7 +161,6 @@ func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runO
 	if err != nil {
 		return err
 	}
-	attached = append(piped, attached...)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn, err := m.connect(ctx, m.ownEngine())
@@ -186,7 +185,7 @@ func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runO
 			return m.failedRun(o, err)
 		}
 	}
-	if err := attachAll(ctx, c, s.ID, attached, body); err != nil {
+	if err := attachAll(ctx, c, s.ID, append(piped, attached...), body); err != nil {
 		return m.failedRun(o, err)
 	}
 	after, err := o.after(ctx, c, s.ID)

@@ -402,7 +402,7 @@ class App {
         if (this.session) this.session = { ...this.session, mode: d.mode }
         break
       case 'label':
-        if (this.session) this.session = { ...this.session, labels: d.labels }
+        if (this.session) this.session = { ...this.session, labels: d.labels, ungated: !!d.ungated }
         break
       case 'tool.approval_needed':
         this.#fetchCard(d.approval)
@@ -493,6 +493,15 @@ class App {
       const session = await this.client.patch<Session>(`/api/sessions/${id}`, { model })
       if (this.current === id) this.session = { ...(this.session ?? session), model: session.model }
       this.#patchRow(id, { model: session.model })
+    })
+  }
+
+  // The taint gate of this chat: only a person switches it, and the chip says so for as long as it is off.
+  async setUngated(ungated: boolean): Promise<boolean> {
+    const id = this.current
+    return this.try(async () => {
+      const session = await this.client.patch<Session>(`/api/sessions/${id}`, { ungated })
+      if (this.current === id) this.session = { ...(this.session ?? session), ungated: session.ungated }
     })
   }
 

@@ -19,6 +19,7 @@ export interface Session {
   mode: Mode
   model?: string
   labels: Labels
+  ungated?: boolean // a person switched the taint gate off
   created: string
   updated: string
 }
