@@ -118,7 +118,7 @@ var ours = law{
 		"server/archive":       3, // over the store
 		"server/guard":         1,
 		"server/upload":        1,
-		"server/folders":       2, // over the workspace
+		"server/folders":       3, // over the workspace and the store
 		"server/runs/runstest": 5,
 
 		// It measures the program from outside, beside a bare loop.
