@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // longestHost is how many bytes of an address are looked at for a password in front of its host.
-const longestHost = 1 << 10
+const longestHost = maxLook
 
 // authority reports whether a host comes next: "://" is at hand.
 func (s *scan) authority() bool { return strings.HasPrefix(s.buf[s.pos:], "://") }

@@ -9,8 +9,8 @@ import (
 // JSON is a JSON value with the secrets in its strings hidden, as text and by the names of the members that they are. It is the same
 // bytes if there are none. What is no JSON is treated as text.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
-	w := walk{r: r, raw: raw}
-	if !w.value(meaning{}, 0) || w.pos != len(raw) && len(bytes.TrimSpace(raw[w.pos:])) > 0 {
+	w := walk{r: r, raw: string(raw)}
+	if !w.value(meaning{}, 0) || w.pos != len(raw) && strings.TrimSpace(w.raw[w.pos:]) != "" {
 		return r.loose(raw)
 	}
 	if w.out == nil {
@@ -58,7 +58,7 @@ func (r *Redactor) member(m meaning, v string) string {
 // A walk goes through a JSON text once.
 type walk struct {
 	r    *Redactor
-	raw  []byte
+	raw  string
 	pos  int
 	from int
 	out  []byte
@@ -110,7 +110,7 @@ func (w *walk) value(m meaning, depth int) bool {
 	for w.pos < len(w.raw) && strings.IndexByte(",]} \t\r\n", w.raw[w.pos]) < 0 {
 		w.pos++
 	}
-	if v := w.raw[start:w.pos]; m.grade >= firm && m.grade <= strong && kindOf(v[0]) == 'd' && secret(m, string(v), true) {
+	if v := w.raw[start:w.pos]; m.grade >= firm && m.grade <= strong && len(v) > 0 && kindOf(v[0]) == 'd' && secret(m, v, true) {
 		w.put(start, []byte(`"`+opening+m.what+closing+`"`))
 	}
 	return w.pos > start
@@ -187,11 +187,11 @@ func (w *walk) text(m meaning) (v string, ok bool) {
 	w.pos++
 	quoted := w.raw[start:w.pos]
 	if escaped {
-		if json.Unmarshal(quoted, &v) != nil {
+		if json.Unmarshal([]byte(quoted), &v) != nil {
 			return "", false
 		}
 	} else {
-		v = string(quoted[1 : len(quoted)-1])
+		v = quoted[1 : len(quoted)-1]
 	}
 	if len(v) < LeastKnown && m.grade == plain {
 		return v, true // nothing so short is a secret by itself

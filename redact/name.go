@@ -86,8 +86,7 @@ func words(name string) (all []string) {
 
 // meaningOf is what the name in front of a value says about it.
 func meaningOf(name string) meaning {
-	name = strings.Trim(name, "-.")
-	if len(name) < 3 {
+	if name = strings.Trim(name, "-."); !mayMean(name) {
 		return meaning{}
 	}
 	switch strings.ToLower(name) {
@@ -125,6 +124,44 @@ func meaningOf(name string) meaning {
 		m.grade = weak // password_file and token_type speak of one
 	}
 	return m
+}
+
+// mayMean is a quick look at a name: whether the beginning of any word that matters is in it.
+func mayMean(name string) bool {
+	for k := 0; k+2 < len(name); k++ {
+		b, c := name[k+1]|0x20, name[k+2]|0x20
+		switch name[k] | 0x20 {
+		case 't':
+			if b == 'o' && c == 'k' {
+				return true
+			}
+		case 's':
+			if b == 'e' && (c == 'c' || c == 's') {
+				return true
+			}
+		case 'p':
+			if b == 'a' && c == 's' || b == 'w' && c == 'd' || b == 'r' && c == 'i' {
+				return true
+			}
+		case 'k', 'w':
+			if b == 'e' && (c == 'y' || c == 'b') {
+				return true
+			}
+		case 'a':
+			if b == 'u' && c == 't' {
+				return true
+			}
+		case 'c':
+			if b == 'r' && c == 'e' || b == 'o' && c == 'o' {
+				return true
+			}
+		case 'j', 'd':
+			if b == 'w' && c == 't' || b == 's' && c == 'n' {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wordMeaning is what one word says; alone, if it is the whole name.

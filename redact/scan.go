@@ -10,8 +10,11 @@ var table = sync.OnceValue(newShapes) //nolint:gochecknoglobals // it never chan
 
 const (
 	// maxLook is how many bytes are looked at ahead before a value, a token or an address is judged by what there is. Longer ones are
-	// followed to their end all the same. A key in JSON or a signed token is rarely longer.
-	maxLook = 2 << 10
+	// followed to their end all the same. It bounds what a stream holds back and what a hostile text can cost.
+	maxLook = 512
+
+	// enough is how many bytes of a token or of a weak name's value tell whether it is one.
+	enough = 128
 
 	// maxName is how many bytes of a name count: its end.
 	maxName = 64
@@ -226,13 +229,13 @@ func (s *scan) read(final bool) (more bool) {
 		}
 	}
 	longer := (c == '=' || c == '>') && (s.last == '=' || s.last == ':') // a sign of two or three: := => ==
-	if !blank(c) && c != '\n' && c != '\r' && !longer && (s.phase == parted && s.expect.grade != plain || s.phase == spaced) {
+	if !blank(c) && c != '\n' && c != '\r' && !longer && (s.phase == parted && s.expect.grade != plain || s.phase == spaced && s.telling()) {
 		done, wait := s.valued(final)
 		if done || wait {
 			return wait
 		}
 	}
-	if wordByte(c) {
+	if s.shapes.words[c] {
 		return s.word(final)
 	}
 	return s.punctuation(c, final)
@@ -257,7 +260,7 @@ func (s *scan) code(final bool) (more bool) {
 
 // word reads a word, or a token in its place.
 func (s *scan) word(final bool) (more bool) {
-	begins := !wordByte(s.last)
+	begins := !s.shapes.words[s.last]
 	if s.last == '\\' && strings.IndexByte("nrt", s.buf[s.pos]) >= 0 {
 		s.pass(1)
 		s.last, s.phase = escape, nowhere
@@ -291,7 +294,7 @@ func (s *scan) word(final bool) (more bool) {
 		s.phase = inName
 	}
 	k := s.pos + 1
-	for k < len(s.buf) && wordByte(s.buf[k]) {
+	for k < len(s.buf) && s.shapes.words[s.buf[k]] {
 		k++
 	}
 	s.pass(k - s.pos)
@@ -320,6 +323,9 @@ func (s *scan) special(final, begins bool) (n int, what string, more bool) {
 			if n, more := s.segment(text, final); n > 0 || more {
 				return n, s.hook, more
 			}
+		}
+		if len(text) > 1 && !s.shapes.begins(text[0], text[1]) || len(text) == 1 && final {
+			return 0, "", false
 		}
 		if n, what, more = s.shapes.token(text, final); n > 0 || more {
 			return n, what, more
@@ -462,13 +468,24 @@ func (s *scan) newline() {
 	s.program, s.url, s.hook, s.heir, s.naming = "", false, "", meaning{}, false
 }
 
+// telling reports whether the word before a blank may say something about the one behind it. Most do not.
+func (s *scan) telling() bool {
+	if s.option || s.heir.grade != plain {
+		return true
+	}
+	if s.nameTo-s.nameFrom < 3 {
+		return s.carry != ""
+	}
+	return endsLikeSecret(s.buf[s.nameFrom:s.nameTo])
+}
+
 // ends looks at a word that a blank ended: it may be a program whose options matter, or stand between a name and its value.
 func (s *scan) ends() {
 	if s.phase == spaced {
 		return
 	}
 	name := s.name()
-	if len(name) > 20 { // no program that matters is called so
+	if len(name) > 12 { // no program that matters is called so
 		return
 	}
 	switch name {

@@ -153,15 +153,42 @@ func shapes(first byte) []shape {
 
 // A shapes table answers for each first byte without allocating.
 type shapeTable struct {
-	by   [256][]shape
-	sets [capped + 1]*set
+	by    [256][]shape
+	pairs [1 << 16 / 64]uint64 // the first two bytes of all tokens that are looked for
+	sets  [capped + 1]*set
+	words set // bytes of words
+}
+
+// begins reports whether a token may begin with these two bytes. All words are asked about, and few may.
+func (t *shapeTable) begins(a, b byte) bool {
+	p := int(a)<<8 | int(b)
+	return t.pairs[p/64]>>(p%64)&1 != 0
+}
+
+func (t *shapeTable) may(a, b byte) {
+	p := int(a)<<8 | int(b)
+	t.pairs[p/64] |= 1 << (p % 64)
 }
 
 func newShapes() *shapeTable {
 	t := &shapeTable{}
 	for k := range t.by {
 		t.by[k] = shapes(byte(k))
+		for _, sh := range t.by[k] {
+			t.may(sh.start[0], sh.start[1])
+		}
+		t.words[k] = wordByte(byte(k))
+		// The tokens of bots.
+		for _, first := range "0123456789" {
+			if kindOf(byte(k)) == 'd' {
+				t.may(byte(first), byte(k))
+			}
+		}
+		for _, first := range "MNO" {
+			t.may(byte(first), byte(k))
+		}
 	}
+	t.may('b', 'o')
 	t.sets[alnum] = setOf(digits + lower + upper)
 	t.sets[dashed] = setOf(digits + lower + upper + "-_")
 	t.sets[dotted] = setOf(digits + lower + upper + "-_.")
@@ -189,6 +216,16 @@ func (t *shapeTable) token(text string, final bool) (n int, what string, more bo
 		}
 		of := t.sets[sh.of]
 		end := len(sh.start)
+		for most := end + sh.least + enough; end < len(text) && of[text[end]] && end < most; {
+			end++
+		}
+		switch {
+		case end == len(text) && !final:
+			more = true
+			continue
+		case end-len(sh.start) < sh.least || sh.start != "eyJ" && sh.start != "SG." && !tokenish(sh, text[len(sh.start):end]):
+			continue
+		}
 		for end < len(text) && of[text[end]] && end < maxLook {
 			end++
 		}

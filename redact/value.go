@@ -138,7 +138,13 @@ func (s *scan) valued(final bool) (done, wait bool) {
 	start := len(q.open)
 	n, found := q.end(text[start:])
 	if q.open == "" {
-		n, found = endBare(text, final)
+		look := text
+		if m.grade == weak && len(look) > enough {
+			look = look[:enough]
+		}
+		if n, found = endBare(look, final); n == enough && m.grade == weak {
+			found = true
+		}
 	}
 	if !found && !final {
 		return false, true
@@ -165,7 +171,7 @@ func (s *scan) valued(final bool) (done, wait bool) {
 	}
 	s.pass(start + at)
 	s.hide(to-at, m.what)
-	if to == n && n >= maxLook {
+	if to == n && (n >= maxLook || q.open == "" && n == enough) {
 		s.mode, s.drop = dropping, q.over()
 	}
 	return true, false
@@ -253,9 +259,21 @@ func endsLikeSecret(name string) bool {
 	if len(name) < 3 {
 		return false
 	}
-	switch strings.ToLower(name[len(name)-3:]) {
-	case "ord", "swd", "ase", "ken", "ret", "key", "ass", "pwd", "uth":
-		return true
+	n := len(name)
+	a, b, c := name[n-3]|0x20, name[n-2]|0x20, name[n-1]|0x20
+	switch c { // ord, swd, pwd; ase; ken; ret; key; ass; uth
+	case 'd':
+		return a == 'o' && b == 'r' || b == 'w' && (a == 's' || a == 'p')
+	case 'e', 's':
+		return a == 'a' && b == 's'
+	case 'n':
+		return a == 'k' && b == 'e'
+	case 't':
+		return a == 'r' && b == 'e'
+	case 'y':
+		return a == 'k' && b == 'e'
+	case 'h':
+		return a == 'u' && b == 't'
 	}
 	return false
 }
