@@ -40,6 +40,9 @@ var ours = law{
 
 		// What a window holds, and what words point at.
 		"contract": 0,
+
+		// What is not for everybody's eyes. Store, gate and commands hide by the same rules.
+		"redact": 0,
 		"retrieve": 0,
 
 		// Bytes that became text.
@@ -57,7 +60,6 @@ var ours = law{
 		"ui":        1,
 		"shell":     4, // over its parts
 		"sandbox":   1,
-		"redact":    1,
 		"egress":    1,
 		"extract":   1,
 

@@ -3,7 +3,8 @@ package job
 import (
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // safePath is where commands are looked for when nothing better is known.
@@ -79,45 +80,5 @@ func Hidden(name string) bool {
 			return true
 		}
 	}
-	words := wordsOf(name)
-	for _, w := range words {
-		switch w {
-		case "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "KEY", "AUTH", "CREDENTIAL", "CREDENTIALS", "COOKIE",
-			"SESSION", "JWT", "DSN", "PRIVATE", "WEBHOOK":
-			return true
-		}
-		for _, end := range [...]string{"PASSWORD", "TOKEN", "SECRET", "APIKEY"} {
-			if strings.HasSuffix(w, end) {
-				return true
-			}
-		}
-	}
-	if strings.HasSuffix(upper, "_URL") || strings.HasSuffix(upper, "_URI") {
-		for _, w := range words {
-			switch w {
-			case "DATABASE", "DB", "REDIS", "MONGODB", "MONGO", "AMQP", "POSTGRES", "MYSQL", "INDEX", "WEBHOOK":
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// wordsOf splits a name at separators and where small letters are followed by a capital, and at the last capital of a
-// row before small letters. The words come in capitals.
-func wordsOf(name string) (words []string) {
-	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
-		r := []rune(part)
-		start := 0
-		for i := 1; i < len(r); i++ {
-			rises := unicode.IsUpper(r[i]) && !unicode.IsUpper(r[i-1])
-			falls := unicode.IsUpper(r[i]) && i+1 < len(r) && unicode.IsLower(r[i+1])
-			if rises || falls {
-				words = append(words, strings.ToUpper(string(r[start:i])))
-				start = i
-			}
-		}
-		words = append(words, strings.ToUpper(string(r[start:])))
-	}
-	return words
+	return redact.Secret(name)
 }

@@ -107,7 +107,7 @@ func stock(v string) bool {
 		"hunter2example", "{}", "[]", "...", "secretstr", "option", "optional[str]", "-":
 		return true
 	}
-	for _, sign := range [...]string{"your", "example", "placeholder", "replace", "change_this", "changethis", "insert", "redacted", "[hidden]", "todo", "fixme", "xxxx", "my_api", "my-api"} {
+	for _, sign := range [...]string{"your", "example", "placeholder", "replace", "change_this", "changethis", "insert", "redacted", "[hidden]", "fixme", "xxxx", "my_api", "my-api"} {
 		if strings.Contains(low, sign) && !(drawn(v) && len(v) > 3*len(sign)+8) {
 			return true
 		}

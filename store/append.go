@@ -71,7 +71,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 	r := &record{
 		db: d, op: op, owner: owner, session: rec.Session, whose: whose(rec), now: time.Now().UnixNano(),
 		events: slices.Clone(rec.Events),
-		title:  rec.Title, mode: rec.Mode, model: rec.Model, labels: rec.Labels,
+		title:  d.hider.Text(rec.Title), mode: rec.Mode, model: rec.Model, labels: rec.Labels,
 		compacted: rec.Compacted, newGen: rec.Compacted != nil, items: rec.Items,
 		state: rec.State,
 	}
@@ -86,7 +86,7 @@ func (d *DB) encode(op string, owner jackline.Owner, rec jackline.Record) (*reco
 		if !json.Valid(e.Data) {
 			return nil, jackline.E(op, jackline.Invalid, nil, "An event of type %s holds no JSON.", e.Type)
 		}
-		e.ID, e.Seq = 0, 0
+		e.ID, e.Seq, e.Data = 0, 0, d.hider.JSON(e.Data)
 		e.TS = e.TS.Round(0).UTC()
 	}
 	for name, v := range r.state {
@@ -119,12 +119,12 @@ func (r *record) encodeRows(rec jackline.Record) error {
 		if err := r.belongs(&t.Session, &t.Owner); err != nil {
 			return err
 		}
-		args, err := turnArgs(t)
+		args, err := r.db.turnArgs(t)
 		if err != nil {
 			return err
 		}
 		r.turn = args
-		r.turnStep = []any{args[6], args[9], args[10], args[11], args[13], args[14], args[0], args[1], args[7], args[5], args[8]}
+		r.turnStep = []any{args[6], args[9], args[10], args[11], args[13], args[14], args[15], args[0], args[1], args[7], args[5], args[8]}
 	}
 	for _, c := range rec.Calls {
 		if err := r.belongs(&c.Session, nil); err != nil {
@@ -279,7 +279,7 @@ func (r *record) writeRows(w *writer) error {
 			_, err = w.exec(`DELETE FROM state WHERE session = ? AND name = ?`, string(r.session), name)
 		} else {
 			_, err = w.exec(`INSERT INTO state (session, name, value) VALUES (?, ?, ?)
-				ON CONFLICT (session, name) DO UPDATE SET value = excluded.value`, string(r.session), name, string(v))
+				ON CONFLICT (session, name) DO UPDATE SET value = excluded.value`, string(r.session), name, r.db.keepState(r.session, name, v))
 		}
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@
 //
 // Arguments, results, history texts, approvals, grants and settings are sealed with AES-256-GCM under a key that
 // lies beside the database, each bound to its table and row, so that a copied row opens nowhere else. Prompts,
-// answers, titles and event bodies are plain, because they are searched; the caller cuts and redacts event bodies.
+// answers, titles and event bodies are plain, because they are searched and shown; what is secret in them is hidden as they are written,
+// by package redact ([DB.Hide]). A turn whose words were changed by that has the exact ones sealed beside them, and a state likewise.
 //
 // # Other databases
 //

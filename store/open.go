@@ -21,6 +21,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // The files of the data folder.
@@ -39,6 +40,7 @@ type DB struct {
 	dir    string
 	master []byte
 	boxes  boxes
+	hider  *redact.Redactor
 	spill  vault // long results
 	files  vault // attachments
 
@@ -55,7 +57,7 @@ type DB struct {
 }
 
 // boxes are the seals, one for each table with a sealed column.
-type boxes struct{ calls, items, approvals, grants, settings, attachments box }
+type boxes struct{ calls, items, approvals, grants, settings, attachments, turns, state box }
 
 func newBoxes(master []byte) boxes {
 	return boxes{
@@ -66,6 +68,8 @@ func newBoxes(master []byte) boxes {
 		settings:  newBox(master, "settings"),
 
 		attachments: newBox(master, "attachments"),
+		turns:       newBox(master, "turns"),
+		state:       newBox(master, "state"),
 	}
 }
 

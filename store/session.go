@@ -70,6 +70,7 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 	if s.Updated.IsZero() {
 		s.Updated = s.Created
 	}
+	s.Title = d.hider.Text(s.Title)
 	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
 	err := d.update(ctx, op, func(w *writer) error {
 		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, gen, created, updated)

@@ -16,8 +16,12 @@ func (d *DB) State(ctx context.Context, owner jackline.Owner, session jackline.S
 	if err := d.own(ctx, op, owner, session); err != nil {
 		return nil, err
 	}
-	return first(many(ctx, d, op, func(s scanner) (v json.RawMessage, err error) { return v, s.Scan((*[]byte)(&v)) },
+	v, err := first(many(ctx, d, op, func(s scanner) (v json.RawMessage, err error) { return v, s.Scan((*[]byte)(&v)) },
 		`SELECT value FROM state WHERE session = ? AND name = ?`, session, name))
+	if err != nil {
+		return nil, err
+	}
+	return d.readState(session, name, v)
 }
 
 // first is the only row of a list, or the zero value.

@@ -10,20 +10,21 @@ import (
 	"github.com/jackline-ai/jackline"
 )
 
-const sqlTurn = `INSERT INTO turns (id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const sqlTurn = `INSERT INTO turns (id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended, sealed)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (id) DO UPDATE SET prompt = excluded.prompt, options = excluded.options, status = excluded.status,
 		answer = excluded.answer, reason = excluded.reason, usage = excluded.usage, progress = excluded.progress,
-		started = excluded.started, ended = excluded.ended
+		started = excluded.started, ended = excluded.ended, sealed = excluded.sealed
 	WHERE turns.session = excluded.session`
 
-const sqlTurnStep = `UPDATE turns SET options = ?, reason = ?, usage = ?, progress = ?, started = ?, ended = ?
+const sqlTurnStep = `UPDATE turns SET options = ?, reason = ?, usage = ?, progress = ?, started = ?, ended = ?, sealed = ?
 	WHERE id = ? AND session = ? AND status = ? AND prompt = ? AND answer = ?`
 
-func turnArgs(t jackline.Turn) ([]any, error) {
+func (d *DB) turnArgs(t jackline.Turn) ([]any, error) {
 	if t.ID == "" {
 		return nil, jackline.E("store.Append", jackline.Invalid, nil, "A turn has an id.")
 	}
+	t, sealed := d.hidden(t)
 	options, err1 := json.Marshal(t.Options)
 	usage, err2 := json.Marshal(t.Usage)
 	progress, err3 := json.Marshal(t.Progress)
@@ -31,20 +32,24 @@ func turnArgs(t jackline.Turn) ([]any, error) {
 		return nil, jackline.E("store.Append", jackline.Invalid, err, "A turn's options cannot be written.")
 	}
 	return []any{string(t.ID), string(t.Session), string(t.Owner), string(t.Parent), t.Depth, t.Prompt, string(options), string(t.Status),
-		t.Answer, t.Reason, string(usage), string(progress), nanos(t.Created), nanos(t.Started), nanos(t.Ended)}, nil
+		t.Answer, t.Reason, string(usage), string(progress), nanos(t.Created), nanos(t.Started), nanos(t.Ended), sealed}, nil
 }
 
-const turnColumns = `id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended`
+const turnColumns = `id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended, sealed`
 
-func scanTurn(s scanner) (t jackline.Turn, err error) {
+func (d *DB) scanTurn(s scanner) (t jackline.Turn, err error) {
+	var sealed []byte
 	err = s.Scan(&t.ID, &t.Session, &t.Owner, &t.Parent, &t.Depth, &t.Prompt, doc{&t.Options}, &t.Status, &t.Answer, &t.Reason,
-		doc{&t.Usage}, doc{&t.Progress}, moment{&t.Created}, moment{&t.Started}, moment{&t.Ended})
-	return t, err
+		doc{&t.Usage}, doc{&t.Progress}, moment{&t.Created}, moment{&t.Started}, moment{&t.Ended}, &sealed)
+	if err != nil {
+		return t, err
+	}
+	return t, d.exact(&t, sealed)
 }
 
 // Turn reads one turn.
 func (d *DB) Turn(ctx context.Context, owner jackline.Owner, id jackline.TurnID) (jackline.Turn, error) {
-	return one(ctx, d, "store.Turn", "turn", scanTurn, `SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, id, owner)
+	return one(ctx, d, "store.Turn", "turn", d.scanTurn, `SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, id, owner)
 }
 
 // Turns reads all turns of a session, oldest first.
@@ -53,20 +58,21 @@ func (d *DB) Turns(ctx context.Context, owner jackline.Owner, session jackline.S
 	if err := d.own(ctx, op, owner, session); err != nil {
 		return nil, err
 	}
-	return many(ctx, d, op, scanTurn, `SELECT `+turnColumns+` FROM turns WHERE session = ? ORDER BY num`, session)
+	return many(ctx, d, op, d.scanTurn, `SELECT `+turnColumns+` FROM turns WHERE session = ? ORDER BY num`, session)
 }
 
 // OpenTurns reads the turns of all owners that have not ended, oldest first: what a server has to take up again.
 func (d *DB) OpenTurns(ctx context.Context) ([]jackline.Turn, error) {
-	return many(ctx, d, "store.OpenTurns", scanTurn,
+	return many(ctx, d, "store.OpenTurns", d.scanTurn,
 		`SELECT `+turnColumns+` FROM turns WHERE `+sqlOpen+` ORDER BY num`)
 }
 
 // EditQueued changes the prompt of a turn while it is queued, else it is a [jackline.Conflict]. The log says that the
 // queue changed.
 func (d *DB) EditQueued(ctx context.Context, owner jackline.Owner, id jackline.TurnID, prompt string) (jackline.Turn, error) {
+	shown, sealed := d.hidden(jackline.Turn{ID: id, Prompt: prompt})
 	return d.queued(ctx, "store.EditQueued", owner, id, func(w *writer) error {
-		_, err := w.exec(`UPDATE turns SET prompt = ? WHERE id = ?`, prompt, string(id))
+		_, err := w.exec(`UPDATE turns SET prompt = ?, sealed = ? WHERE id = ?`, shown.Prompt, sealed, string(id))
 		return err
 	})
 }
@@ -86,7 +92,7 @@ func (d *DB) DropQueued(ctx context.Context, owner jackline.Owner, id jackline.T
 func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jackline.TurnID, change func(*writer) error) (t jackline.Turn, err error) {
 	var logged []jackline.Event
 	find := func(w *writer) (jackline.Turn, error) {
-		return scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
+		return d.scanTurn(w.row(`SELECT `+turnColumns+` FROM turns WHERE id = ? AND owner = ?`, string(id), string(owner)))
 	}
 	p := &piece{op: op}
 	p.run = func(w *writer) error {

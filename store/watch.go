@@ -40,7 +40,10 @@ func (d *DB) Watch(owner jackline.Owner, session jackline.SessionID) *Watcher {
 }
 
 // Live shows a transient event to the owner's watchers. It is not written: who is not watching never sees it.
-func (d *DB) Live(owner jackline.Owner, e jackline.Event) { d.hub.show(owner, e) }
+func (d *DB) Live(owner jackline.Owner, e jackline.Event) {
+	e.Data = d.hider.JSON(e.Data)
+	d.hub.show(owner, e)
+}
 
 // Wake is readable when the log may have grown or a transient event came. It may also wake for nothing: when
 // another process wrote, or when the store closes.
