@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/args"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // A Judge says what may be done unasked. It is pure: the same intent gets the same decision until the settings
@@ -49,11 +50,11 @@ type Log interface {
 
 // A Gate is the one way to run a tool. Its stages, none of which can be skipped:
 //
-//	look-up → cut-off calls → schema → touches → judge (hard refusals, toggles, modes, rules) → grants →
-//	approval (seal) → intent on disk → run → cap, label → outcome
+//	look-up → cut-off calls → schema → touches → placeholders → judge (hard refusals, toggles, modes, rules) → grants →
+//	approval (seal) → intent on disk → run → hide, cap, label → outcome
 //
 // The places of the stages that are still to come: the taint gate stands between grants and approval, the recheck of
-// sealed facts and the audit line between approval and intent, the sandbox around run, redaction beside cap.
+// sealed facts and the audit line between approval and intent, the sandbox around run.
 type Gate struct {
 	Tools *Set
 	Judge Judge
@@ -63,6 +64,9 @@ type Gate struct {
 	// Halted reports whether the kill switch is on: then nothing runs that could act or leave the machine.
 	Halted func() bool
 	Errors *slog.Logger // gets the causes that nobody else may see
+
+	// Hider hides secrets in what models read and in what is shown while a call runs; nil knows no values, and hides what looks like one.
+	Hider *redact.Redactor
 }
 
 // Request is one call with what the gate must know of its turn.
@@ -153,7 +157,7 @@ func (g *Gate) outline(who jackline.Actor, c jackline.Call) (jackline.Intent, bo
 // asks nothing.
 func (g *Gate) Foresee(ctx context.Context, who jackline.Actor, c jackline.Call) (jackline.Decision, error) {
 	p := &passage{r: Request{Who: who, Call: c}, c: c}
-	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge} {
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.veiled, g.judge} {
 		over, err := stage(ctx, p)
 		if err != nil {
 			return jackline.Decision{}, err
@@ -294,7 +298,7 @@ func (g *Gate) Do(ctx context.Context, r Request) (Done, error) {
 		return Done{Call: r.Call}, err
 	}
 	p := &passage{r: r, c: r.Call}
-	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.judge, g.recall, g.permit} {
+	for _, stage := range []func(context.Context, *passage) (*ending, error){g.find, g.resolve, g.veiled, g.judge, g.recall, g.permit} {
 		over, err := stage(ctx, p)
 		if err != nil {
 			return Done{Call: r.Call}, err
@@ -354,13 +358,11 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil
 	}
 	p.c.Title = p.b.title
-	session, turn, id := p.c.Session, p.c.Turn, p.c.ID
+	session, id := p.c.Session, p.c.ID
 	p.in = In{
 		Actor: p.r.Who, Call: id, Tools: g.Tools, Off: g.off(p.r.Who), Limit: p.r.Limit, Zone: p.r.Zone,
 		State: func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
-		Progress: func(text string) {
-			g.Log.Live(o, jackline.NewEvent(session, turn, jackline.ToolProgress{Call: id, Text: text}))
-		},
+		Progress: g.progress(o, p.c),
 	}
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {
 		return &ending{outcome: jackline.Errored, text: g.failed(ctx, p, err)}, nil

@@ -39,6 +39,7 @@ type ending struct {
 func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (Done, error) {
 	ctx = context.WithoutCancel(ctx)
 	o := r.Who.Owner
+	e = g.hidden(e)
 	if c.Title == "" {
 		_, c.Title, _, _ = g.Describe(c.Name, c.Args)
 	}
