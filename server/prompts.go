@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/server/runs"
 )
 
@@ -133,6 +134,10 @@ type editQueuedIn struct {
 }
 
 func (s *Server) editQueued(ctx context.Context, in *editQueuedIn) (*body[jackline.Turn], error) {
+	if redact.Holds(in.Body.Prompt) {
+		return nil, jackline.E("server.editQueued", jackline.Unprocessed, nil,
+			"The prompt holds a placeholder such as [hidden:token], which would take the place of what it hides: write the secret again, or leave the prompt as it is.")
+	}
 	return bodyOf(s.c.Turns.EditQueued(ctx, s.owner, in.ID, in.Turn, in.Body.Prompt))
 }
 

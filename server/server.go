@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/approval"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/server/runs"
@@ -88,6 +89,9 @@ type Config struct {
 	Version string
 	Sandbox string // what commands are confined by: "none"
 	Log     *slog.Logger
+
+	// Hider hides secrets in answers; nil knows no values, and hides what looks like one.
+	Hider *redact.Redactor
 }
 
 // A Server answers HTTP. It starts no goroutine of its own, except in [Server.Serve].
@@ -254,7 +258,7 @@ func (s *Server) humaConfig() huma.Config {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
 	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the second is for problem+json
-	c.Transformers = []huma.Transformer{translate}
+	c.Transformers = []huma.Transformer{translate, hiding(s.c.Hider)}
 	c.RejectUnknownQueryParameters = true
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	return c

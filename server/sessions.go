@@ -108,7 +108,7 @@ func (l *lasts) of(ctx context.Context, s *Server, v jackline.Session) (string, 
 	now := last{updated: v.Updated}
 	for _, t := range turns {
 		if t.Parent == "" && t.Prompt != "" {
-			now.text = cut(t.Prompt, lastLength)
+			now.text = cut(s.c.Hider.Text(t.Prompt), lastLength)
 		}
 	}
 	l.mu.Lock()

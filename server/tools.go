@@ -155,7 +155,7 @@ func (s *Server) newRun(ctx context.Context, b runToolBody) (*handRun, error) {
 	c.Name, c.Title, icon, c.Acts = run.gate.Describe(b.Name, b.Args)
 	c.Args = i.Args
 	rec := jackline.Record{Session: session.ID, Calls: []jackline.Call{c}, Events: []jackline.Event{jackline.NewEvent(session.ID, "", jackline.ToolCall{
-		Call: c.ID, Name: c.Name, Title: c.Title, Kind: icon, Args: jackline.BriefArgs(c.Args),
+		Call: c.ID, Name: c.Name, Title: c.Title, Kind: icon, Args: run.gate.BriefArgs(c.Args),
 	})}}
 	if _, err := s.c.Store.Append(ctx, s.owner, rec); err != nil {
 		return nil, err

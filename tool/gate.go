@@ -361,7 +361,7 @@ func (g *Gate) resolve(ctx context.Context, p *passage) (over *ending, err error
 	session, id := p.c.Session, p.c.ID
 	p.in = In{
 		Actor: p.r.Who, Call: id, Tools: g.Tools, Off: g.off(p.r.Who), Limit: p.r.Limit, Zone: p.r.Zone,
-		State: func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
+		State:    func(key string) (json.RawMessage, error) { return g.Log.State(ctx, o, session, key) },
 		Progress: g.progress(o, p.c),
 	}
 	if p.i, err = intent(p.t, p.b, p.in, p.c); err != nil {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/jackline-ai/jackline"
@@ -26,6 +27,22 @@ const veiledText = "FAILED: The arguments hold a placeholder such as [hidden:tok
 func (g *Gate) hidden(e ending) ending {
 	e.text, e.origin = g.Hider.Text(e.text), g.Hider.Text(e.origin)
 	return e
+}
+
+// Brief is [jackline.Brief] of a text whose secrets are hidden before it is cut, so that no half of one is left.
+func (g *Gate) Brief(text string) string {
+	if len(text) > jackline.EventTextLimit {
+		text = g.Hider.Text(text)
+	}
+	return jackline.Brief(text)
+}
+
+// BriefArgs is [jackline.BriefArgs] in the same way.
+func (g *Gate) BriefArgs(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= jackline.EventTextLimit {
+		return raw
+	}
+	return jackline.CutArgs(raw, g.Brief)
 }
 
 // progress shows the output of a call that runs, piece by piece, with its secrets hidden also where a piece ends within one.

@@ -72,7 +72,7 @@ func (g *Gate) end(ctx context.Context, r Request, c jackline.Call, e ending) (D
 	if view.Shape == "" {
 		view = jackline.View{Shape: jackline.ViewText, Text: text}
 	}
-	view = briefView(view)
+	view = g.briefView(view)
 	events := make([]jackline.Event, 0, 2+len(e.out.Events))
 	events = append(events, jackline.NewEvent(c.Session, c.Turn, jackline.ToolResult{
 		Call: c.ID, Name: c.Name, Outcome: c.Outcome, Text: jackline.Brief(text), View: view, MS: c.MS, Cut: c.Dropped, Label: c.Source,
@@ -136,17 +136,17 @@ const (
 )
 
 // briefView is a view as the log holds it.
-func briefView(v jackline.View) jackline.View {
-	v.Text = jackline.Brief(v.Text)
+func (g *Gate) briefView(v jackline.View) jackline.View {
+	v.Text = g.Brief(v.Text)
 	v.Files = slices.Clone(v.Files[:min(len(v.Files), briefFiles)])
 	for k := range v.Files {
-		v.Files[k].Patch = jackline.Brief(v.Files[k].Patch)
+		v.Files[k].Patch = g.Brief(v.Files[k].Patch)
 	}
 	v.Rows = slices.Clone(v.Rows[:min(len(v.Rows), briefRows)])
 	for k, row := range v.Rows {
 		v.Rows[k] = slices.Clone(row)
 		for j := range row {
-			v.Rows[k][j] = jackline.Brief(row[j])
+			v.Rows[k][j] = g.Brief(row[j])
 		}
 	}
 	return v

@@ -119,9 +119,9 @@ func (r *run) scouted(all []lookup, rec *jackline.Record) []jackline.Body {
 		start.Calls = append(start.Calls, c.ID)
 		rec.Calls = append(rec.Calls, c)
 		r.rows[c.ID], r.collected[c.ID] = c, true // its result stands in the prompt
-		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: jackline.Brief(c.Title), Kind: l.icon, Args: jackline.BriefArgs(c.Args)})
+		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: r.gate.Brief(c.Title), Kind: l.icon, Args: r.gate.BriefArgs(c.Args)})
 		if l.icon == iconSearch {
-			bodies = append(bodies, jackline.SearchStart{Call: c.ID, Title: jackline.Brief(c.Title)})
+			bodies = append(bodies, jackline.SearchStart{Call: c.ID, Title: r.gate.Brief(c.Title)})
 		}
 	}
 	r.prior = append(r.prior, rec.Calls...)
@@ -202,7 +202,7 @@ func (r *run) opened(at attached, all []lookup, took time.Duration) (jackline.It
 	for _, l := range all {
 		if !slices.ContainsFunc(r.prior, func(c jackline.Call) bool { return c.Name == l.call.Name }) {
 			skipped = append(skipped, l)
-			over.Skipped = append(over.Skipped, jackline.Skipped{Name: l.call.Name, Title: jackline.Brief(l.call.Title), Why: l.skip})
+			over.Skipped = append(over.Skipped, jackline.Skipped{Name: l.call.Name, Title: r.gate.Brief(l.call.Title), Why: l.skip})
 		}
 	}
 	text := r.contextBlock(r.prior, skipped)

@@ -309,7 +309,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	rec := jackline.Record{Turn: &r.t}
 	if r.s.Title == "" {
-		rec.Title = titleOf(r.t.Prompt)
+		rec.Title = titleOf(r.gate.Hider.Text(r.t.Prompt))
 		r.s.Title = rec.Title
 	}
 	rec.State = r.guideState()
@@ -318,7 +318,7 @@ func (r *run) open(ctx context.Context) error {
 		// A plan is the plan of one task.
 		rec.State[jackline.PlanKey] = json.RawMessage("null")
 	}
-	start := jackline.TurnStart{Prompt: jackline.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk, Attachments: at.list}
+	start := jackline.TurnStart{Prompt: r.gate.Brief(r.t.Prompt), Mode: r.t.Options.Mode(r.s.Mode), Model: r.s.Model, OnAsk: r.t.Options.OnAsk, Attachments: at.list}
 	bodies := []jackline.Body{&start}
 	if r.m.Main != nil {
 		info := r.m.Main.Info()
@@ -450,7 +450,7 @@ func (r *run) steer(ctx context.Context) error {
 	items := r.pending
 	for _, w := range words {
 		items = append(items, jackline.Item{Turn: r.t.ID, Role: jackline.ItemPrompt, Text: w})
-		bodies = append(bodies, jackline.Steered{Text: jackline.Brief(w)})
+		bodies = append(bodies, jackline.Steered{Text: r.gate.Brief(w)})
 	}
 	// New words from the owner are a new start: reminders and guards begin again.
 	r.t.Progress.Announced, r.t.Progress.Streak, r.t.Progress.Nudged, r.t.Progress.Thought = 0, 0, false, false
@@ -481,12 +481,12 @@ func (r *run) end(ctx context.Context, end over) error {
 	r.t.Status, r.t.Answer, r.t.Reason, r.t.Ended = end.status, end.answer, end.reason, time.Now().UTC()
 	r.t.Progress.SpentMS = r.running()
 	body := jackline.TurnEnd{
-		Status: end.status, Answer: jackline.Brief(end.answer), Reason: end.reason, ToolCalls: len(r.prior), Skills: []string{}, Usage: r.t.Usage,
+		Status: end.status, Answer: r.gate.Brief(end.answer), Reason: end.reason, ToolCalls: len(r.prior), Skills: []string{}, Usage: r.t.Usage,
 		Denied: []jackline.DeniedAs{}, Changes: changes(r.prior), Error: end.err,
 	}
 	for _, c := range r.prior {
 		if c.Step > 0 && (c.Outcome == jackline.Denied || c.Outcome == jackline.Expired) { // nobody wanted what came before
-			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: jackline.Brief(c.Title), Outcome: c.Outcome, By: c.By, Reason: c.Reason})
+			body.Denied = append(body.Denied, jackline.DeniedAs{Call: c.ID, Name: c.Name, Title: r.gate.Brief(c.Title), Outcome: c.Outcome, By: c.By, Reason: c.Reason})
 		}
 	}
 	rec.Turn, rec.Items = &r.t, r.pending // words that were not delivered stay where they are, for the caller

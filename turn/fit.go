@@ -206,7 +206,7 @@ func (r *run) compact(ctx context.Context, items []jackline.Item, budget int) er
 	}
 	small := w.items
 	after := r.estimate(small)
-	done := jackline.CompactionDone{Before: before, After: after, Summary: jackline.Brief(summary), Kept: after < before}
+	done := jackline.CompactionDone{Before: before, After: after, Summary: r.gate.Brief(summary), Kept: after < before}
 	if !done.Kept {
 		return r.append(ctx, jackline.Record{}, done)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 const (
@@ -25,6 +26,9 @@ const (
 
 // A preview is the call that is being written, as far as it is shown.
 type preview struct {
+	hider  *redact.Redactor
+	pieces *redact.Stream // hides secrets in the arguments
+
 	name  string
 	args  string
 	total int       // bytes of the arguments so far
@@ -37,10 +41,10 @@ type preview struct {
 // doubled since: short arguments are seen even where they are written within a moment.
 func (p *preview) take(news model.Preview, now time.Time) bool {
 	if news.Args == "" || news.Name != p.name {
-		*p = preview{name: news.Name, at: p.at, begun: p.begun + 1}
+		*p = preview{hider: p.hider, pieces: p.hider.Stream(), name: news.Name, at: p.at, begun: p.begun + 1}
 	}
 	p.total += len(news.Args)
-	p.args += news.Args
+	p.args += p.pieces.Feed(news.Args)
 	if over := len(p.args) - previewMost; over > previewMost { // not for each token
 		p.args = p.args[over:]
 	}
@@ -69,6 +73,7 @@ func (p *preview) rest() (b jackline.ToolPreview, ok bool) {
 	if p.name == "" || p.told == p.total {
 		return b, false
 	}
+	p.args += p.pieces.Close()
 	return p.event(), true
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // A reply is one answer of the model, whole.
@@ -28,8 +29,32 @@ type reply struct {
 	late    bool // the turn's time was over before it was whole
 	chars   int  // size of the request
 
-	textDone, thoughtDone int // how much is in the log already
-	first, total          time.Duration
+	shownText, shownThought shown // the same for the log and for whoever watches
+	first, total            time.Duration
+}
+
+// A shown is text as it may be shown while it comes: its secrets are hidden, also where they come in pieces.
+type shown struct {
+	pieces *redact.Stream
+	text   strings.Builder
+	logged int // how much is in the log already
+}
+
+// take adds a piece and gives what can be shown by now.
+func (s *shown) take(piece string) string {
+	piece = s.pieces.Feed(piece)
+	s.text.WriteString(piece)
+	return piece
+}
+
+// close adds what was held back.
+func (s *shown) close() { s.text.WriteString(s.pieces.Close()) }
+
+// fresh is what the log does not hold yet.
+func (s *shown) fresh() string {
+	text := s.text.String()[s.logged:]
+	s.logged = s.text.Len()
+	return text
 }
 
 // ask makes one model request and shows what comes as it comes.
@@ -40,6 +65,8 @@ func (r *run) ask(ctx context.Context, last bool) (*reply, error) {
 	}
 	r.trace(ctx, req)
 	rep := &reply{chars: chars}
+	rep.shownText.pieces, rep.shownThought.pieces = r.gate.Hider.Stream(), r.gate.Hider.Stream()
+	rep.writing.hider = r.gate.Hider
 	logged := r.follow(context.WithoutCancel(ctx), rep)
 	limited, cancel := r.limited(ctx)
 	defer cancel()
@@ -145,10 +172,14 @@ func (r *run) listen(ctx context.Context, req model.Request, rep *reply) error {
 		switch {
 		case chunk.Text != "":
 			rep.text.WriteString(chunk.Text)
-			r.live(jackline.TextDelta{Text: chunk.Text})
+			if text := rep.shownText.take(chunk.Text); text != "" {
+				r.live(jackline.TextDelta{Text: text})
+			}
 		case chunk.Thought != "":
 			rep.thought.WriteString(chunk.Thought)
-			r.live(jackline.ThoughtDelta{Text: chunk.Thought})
+			if text := rep.shownThought.take(chunk.Thought); text != "" {
+				r.live(jackline.ThoughtDelta{Text: text})
+			}
 		case chunk.Preview.Name != "":
 			if rep.writing.take(chunk.Preview, time.Now()) {
 				r.live(rep.writing.event())
@@ -190,7 +221,7 @@ func (r *run) follow(ctx context.Context, rep *reply) (stop func() error) {
 		}
 		// Line breaks wait for what follows them: see ending. While this is written nothing is shown, so that what is shown
 		// next comes behind it.
-		if !strings.HasSuffix(rep.text.String(), "\n") {
+		if !strings.HasSuffix(rep.shownText.text.String(), "\n") {
 			if bodies := rep.unlogged(); len(bodies) > 0 {
 				failed = r.append(ctx, jackline.Record{}, bodies...)
 			}
@@ -212,27 +243,32 @@ func (r *run) keep(ctx context.Context, rep *reply) error {
 		r.pending = append(r.pending, jackline.Item{Turn: r.t.ID, Role: jackline.ItemAssistant, Text: text})
 		r.t.Answer = text
 	}
-	return r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.unlogged()...)
+	return r.append(context.WithoutCancel(ctx), jackline.Record{}, rep.rest()...)
 }
 
-// unlogged is the text since the last record, as events.
+// unlogged is the text since the last record, as events, as far as it can be shown.
 func (rep *reply) unlogged() []jackline.Body {
 	var bodies []jackline.Body
-	if s := rep.thought.String()[rep.thoughtDone:]; s != "" {
+	if s := rep.shownThought.fresh(); s != "" {
 		bodies = append(bodies, jackline.Thought{Text: s})
-		rep.thoughtDone = rep.thought.Len()
 	}
-	if s := rep.text.String()[rep.textDone:]; s != "" {
+	if s := rep.shownText.fresh(); s != "" {
 		bodies = append(bodies, jackline.Text{Text: s})
-		rep.textDone = rep.text.Len()
 	}
 	return bodies
+}
+
+// rest is unlogged at the end of a reply: nothing is held back any longer.
+func (rep *reply) rest() []jackline.Body {
+	rep.shownText.close()
+	rep.shownThought.close()
+	return rep.unlogged()
 }
 
 // ending is unlogged at the end of a step, without the blanks behind the text. A call that is written into the text
 // stands on a line of its own; the log is to be the same as with native calls.
 func (rep *reply) ending() []jackline.Body {
-	bodies := rep.unlogged()
+	bodies := rep.rest()
 	n := len(bodies)
 	if n == 0 {
 		return nil
@@ -364,8 +400,8 @@ func (r *run) takeCalls(ctx context.Context, rep *reply, text string) error {
 		item.Calls = append(item.Calls, c.ID)
 		rec.Calls = append(rec.Calls, c)
 		r.rows[c.ID] = c
-		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: jackline.Brief(title), Kind: icon, Args: jackline.BriefArgs(mc.Args), Step: c.Step})
-		fmt.Fprintf(&using, "\nUsing `%s` %s", c.Name, jackline.Brief(string(mc.Args)))
+		bodies = append(bodies, jackline.ToolCall{Call: c.ID, Name: c.Name, Title: r.gate.Brief(title), Kind: icon, Args: r.gate.BriefArgs(mc.Args), Step: c.Step})
+		fmt.Fprintf(&using, "\nUsing `%s` %s", c.Name, r.gate.Brief(string(mc.Args)))
 	}
 	r.t.Progress.Dropped = dropped
 	r.prior = append(r.prior, rec.Calls...)
@@ -424,7 +460,7 @@ func (r *run) step(rep *reply, kind, text string) []jackline.Body {
 			Cached: cachedPart(rep.usage), Completion: rep.usage.Completion, RequestChars: rep.chars, Mended: mended,
 		},
 		jackline.Budget{Window: info.Window, Used: rep.prompt() + rep.usage.Completion, Usable: r.contract().Budget(), Cached: rep.usage.Cached},
-		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: jackline.Brief(text)})
+		jackline.Step{N: r.t.Progress.Step, Kind: kind, Text: r.gate.Brief(text)})
 }
 
 // cachedPart is what came from the engine's cache, nil where it does not tell.

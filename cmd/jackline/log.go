@@ -24,11 +24,11 @@ func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	file := slog.NewTextHandler(f, nil)
-	if !serving {
-		return slog.New(file), f, nil
+	var to slog.Handler = slog.NewTextHandler(f, nil)
+	if serving {
+		to = slog.NewMultiHandler(to, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	return slog.New(slog.NewMultiHandler(file, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))), f, nil
+	return slog.New(hiding{to, m.hider}), f, nil
 }
 
 // A logFile is a log that is put aside when it has grown beyond most, also while the program runs. Several processes may write to

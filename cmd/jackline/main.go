@@ -21,6 +21,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/models"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/model/detect"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // version is set by the linker.
@@ -41,6 +42,8 @@ type Main struct {
 	// find looks for engines in the way of tests; nil is as everybody does.
 	find func(context.Context, detect.Options) []detect.Found
 
+	hider *redact.Redactor // hides secrets in all that leaves the program
+
 	flags map[string]any // settings given as flags
 	color string
 	quiet bool
@@ -58,8 +61,14 @@ func main() {
 }
 
 // Run does what the arguments say and returns the exit code.
-func (m *Main) Run(ctx context.Context) int {
-	m.flags = map[string]any{}
+func (m *Main) Run(ctx context.Context) (code int) {
+	m.flags, m.hider = map[string]any{}, &redact.Redactor{}
+	defer func() {
+		if v := recover(); v != nil {
+			m.crash(v)
+			code = terminal.ExitFailed
+		}
+	}()
 	root := m.root()
 	strict(root, m.Args)
 	root.SetArgs(m.Args)
@@ -70,7 +79,7 @@ func (m *Main) Run(ctx context.Context) int {
 	if err == nil {
 		return terminal.ExitOK
 	}
-	code := terminal.ExitFailed
+	code = terminal.ExitFailed
 	var e *terminal.Exit
 	var p *client.Problem
 	var je *jackline.Error
@@ -102,7 +111,7 @@ func (m *Main) Run(ctx context.Context) int {
 	default: // cobra's: unknown commands and flags
 		code = terminal.ExitUsage
 	}
-	fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(say))
+	fmt.Fprintln(m.Err, "jackline: "+terminal.Plain(m.hider.Text(say)))
 	return code
 }
 

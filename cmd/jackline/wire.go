@@ -22,6 +22,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
+	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
@@ -45,6 +46,7 @@ type app struct {
 	turns   *runs.Turns
 	server  *server.Server
 	token   string
+	hider   *redact.Redactor
 	log     *slog.Logger
 	logFile io.Closer
 
@@ -71,7 +73,11 @@ const inProcess = "in-process.jackline"
 
 // openApp opens the store and wires everything to it. hosts are the names under which the server may be called.
 func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []string) (_ *app, err error) {
-	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env}
+	if m.hider == nil {
+		m.hider = &redact.Redactor{}
+	}
+	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env, hider: m.hider}
+	m.knowEnvironment(conf.Text("model.apiKeyEnv"))
 	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
 		return nil, err
 	}
@@ -95,12 +101,14 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if err != nil {
 		return nil, err
 	}
+	a.db.Hide(a.hider)
 	if hosts == nil {
 		a.db.Readers(1)
 	}
 	if a.token, err = client.Token(conf.Places.Data, a.log); err != nil {
 		return nil, err
 	}
+	a.hider.Know("token of the server", a.token)
 	a.set = settings.New(conf, a.db)
 	a.engines = m.engines(a)
 	// Those that came through the page or the API were checked when they came.
@@ -127,7 +135,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		Extract: readFile, Folders: a.folders,
 		Models: a.engines, Pulls: a.engines, Probes: a.engines, Doctor: a.doctor, Memory: engines.MachineMemory(),
 		CheckRules: a.policy.CheckRules, Judge: a.judge, Files: page(), Token: a.token, Hosts: append(hosts, inProcess),
-		Version: buildVersion(), Sandbox: sandboxLevel, Log: a.log,
+		Version: buildVersion(), Sandbox: sandboxLevel, Log: a.log, Hider: a.hider,
 	})
 	return a, err
 }
@@ -190,7 +198,7 @@ func (a *app) gate(s jackline.Session) (*tool.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log}, nil
+	return &tool.Gate{Tools: p.set, Judge: current{a}, Desk: a.desk, Log: a.db, Halted: a.turns.Halted, Errors: a.log, Hider: a.hider}, nil
 }
 
 // place opens a workspace once.

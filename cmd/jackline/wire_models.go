@@ -29,7 +29,7 @@ func (m *Main) engines(a *app) *engines.Engines {
 		ToolMode: conf.Text("model.toolMode"), Think: conf.Text("model.think"), Window: conf.Number("model.window"), Vision: conf.Yes("model.vision"),
 		Fallback: conf.Texts("model.fallback"), Alone: conf.From("model.baseUrl") == "flag" || !conf.Yes("model.detect"),
 		Store: a.db, File: conf.Places.File, Env: m.Env, Memory: engines.MachineMemory(), Log: a.log, Find: m.find,
-		Default: a.model, SetDefault: a.useModel,
+		Default: a.model, SetDefault: a.useModel, Know: a.hider.Know,
 	}
 	if conf.Yes("model.probeWhenIdle") {
 		o.Idle = idleTime

@@ -56,6 +56,10 @@ type Options struct {
 	Memory int64               // of this machine, in bytes; 0 is unknown
 	Log    *slog.Logger        // may be nil
 
+	// Know is told the keys that the server holds, under a name for all of them, so that they can be hidden wherever they turn up; nil
+	// is told nothing.
+	Know func(name string, values ...string)
+
 	// Idle is how long nobody has asked a model anything before the model of new chats is probed, once, if that was never done
 	// and it runs on this machine; 0 is never.
 	Idle time.Duration
@@ -99,6 +103,7 @@ type Engines struct {
 	pulls   []*pull
 	work    map[*context.CancelFunc]bool
 	closed  bool
+	keys    []string // of added engines, as last told to Options.Know
 	wg      sync.WaitGroup
 }
 

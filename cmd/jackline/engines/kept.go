@@ -54,7 +54,28 @@ func (e *Engines) added(ctx context.Context) (kept, error) {
 	if json.Unmarshal(raw, &k) != nil { // the cause would quote what may be a key
 		return kept{}, jackline.E("engines.added", jackline.Internal, nil, "The list of added engines cannot be read.")
 	}
+	e.know(k)
 	return k, nil
+}
+
+// know tells the keys of added engines to whoever hides them, if they are others than before.
+func (e *Engines) know(k kept) {
+	if e.o.Know == nil {
+		return
+	}
+	var keys []string
+	for _, x := range k.Engines {
+		if x.Key != "" {
+			keys = append(keys, x.Key)
+		}
+	}
+	e.mu.Lock()
+	same := slices.Equal(keys, e.keys)
+	e.keys = keys
+	e.mu.Unlock()
+	if !same {
+		e.o.Know("added engines", keys...)
+	}
 }
 
 // keep stores them.
@@ -67,6 +88,7 @@ func (e *Engines) keep(ctx context.Context, k kept) error {
 	if err != nil {
 		return jackline.E(op, jackline.Internal, nil, "The engine cannot be written down.")
 	}
+	e.know(k)
 	return e.o.Store.PutSetting(ctx, jackline.Local, keptName, raw)
 }
 

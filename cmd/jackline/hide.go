@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/jackline-ai/jackline/redact"
+	"github.com/jackline-ai/jackline/web"
+)
+
+// A hiding handler hides secrets in what is logged: in messages, and in the attributes of a record by their names and as text.
+type hiding struct {
+	slog.Handler
+	hider *redact.Redactor
+}
+
+// Handle implements slog.Handler.
+func (h hiding) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, h.hider.Text(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(h.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, clean)
+}
+
+// WithAttrs implements slog.Handler.
+func (h hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for k, a := range attrs {
+		clean[k] = h.attr(a)
+	}
+	return hiding{h.Handler.WithAttrs(clean), h.hider}
+}
+
+// WithGroup implements slog.Handler.
+func (h hiding) WithGroup(name string) slog.Handler { return hiding{h.Handler.WithGroup(name), h.hider} }
+
+func (h hiding) attr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindString:
+		return slog.String(a.Key, h.hider.Member(a.Key, v.String()))
+	case slog.KindGroup:
+		group := v.Group()
+		clean := make([]slog.Attr, len(group))
+		for k, g := range group {
+			clean[k] = h.attr(g)
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(clean...)}
+	case slog.KindAny:
+		return slog.String(a.Key, h.hider.Member(a.Key, fmt.Sprintf("%+v", v.Any())))
+	case slog.KindBool, slog.KindDuration, slog.KindFloat64, slog.KindInt64, slog.KindTime, slog.KindUint64, slog.KindLogValuer:
+	}
+	return a
+}
+
+// crash is what is printed of a panic that nobody else took: what went wrong, without secrets.
+func (m *Main) crash(v any) {
+	fmt.Fprintln(m.Err, m.hider.Text(fmt.Sprintf("jackline: panic: %v\n\n%s", v, debug.Stack())))
+}
+
+// knowEnvironment tells the redactor of the secrets that the environment holds: those of variables that no child is given, and of those that
+// set up a search, whose addresses may hold a password.
+func (m *Main) knowEnvironment(keyEnv string) {
+	var values []string
+	for _, name := range append(os.Environ(), keyEnv) {
+		name, _, _ = strings.Cut(name, "=")
+		if name == "" || name != keyEnv && !redact.Secret(name) && !web.IsSearchKey(name) {
+			continue
+		}
+		values = append(values, secretsIn(m.Env(name))...)
+	}
+	m.hider.Know("environment", values...)
+}
+
+// secretsIn is what of a variable is secret: of an address its password, of anything else that could be a key all of it.
+func secretsIn(value string) []string {
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		if pass, ok := u.User.Password(); ok {
+			return []string{pass}
+		}
+		return nil
+	}
+	if strings.ContainsAny(value, " /\\") || strings.Trim(value, "0123456789") == "" || !mixed(value) {
+		return nil // a name, a path or a number, which may well occur in a text
+	}
+	return []string{value}
+}
+
+// mixed reports whether a value has letters and digits, as a key has and a word has not.
+func mixed(value string) bool {
+	return strings.ContainsAny(value, "0123456789") && strings.Trim(value, "0123456789") != "" && len(value) >= 2*redact.LeastKnown
+}
