@@ -39,7 +39,9 @@ func (h hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
-func (h hiding) WithGroup(name string) slog.Handler { return hiding{h.Handler.WithGroup(name), h.hider} }
+func (h hiding) WithGroup(name string) slog.Handler {
+	return hiding{h.Handler.WithGroup(name), h.hider}
+}
 
 func (h hiding) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
