@@ -41,6 +41,8 @@ type DB struct {
 	master []byte
 	boxes  boxes
 	hider  *redact.Redactor
+	spare  map[string]bool // settings that are learnt again; see Spare
+	lost   func(name string, err error)
 	spill  vault // long results
 	files  vault // attachments
 

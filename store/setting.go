@@ -37,6 +37,15 @@ type setting struct {
 	value json.RawMessage
 }
 
+// Spare names the settings that a damaged database may do without, because they are learnt again: one that does not open is as if it had
+// never been put, and lost is told. All others, rules above all, are an error then. It is called before anything is read.
+func (d *DB) Spare(lost func(name string, err error), names ...string) {
+	d.lost, d.spare = lost, map[string]bool{}
+	for _, name := range names {
+		d.spare[name] = true
+	}
+}
+
 func (d *DB) scanSetting(owner jackline.Owner) func(scanner) (setting, error) {
 	return func(s scanner) (v setting, err error) {
 		var sealed []byte
@@ -44,6 +53,10 @@ func (d *DB) scanSetting(owner jackline.Owner) func(scanner) (setting, error) {
 			return v, err
 		}
 		plain, err := d.boxes.settings.open(sealed, string(owner), v.name)
+		if err != nil && d.spare[v.name] {
+			d.lost(v.name, err)
+			return v, nil // as if it had never been put
+		}
 		if err != nil {
 			return v, unsealable("setting", err)
 		}
@@ -67,7 +80,9 @@ func (d *DB) Settings(ctx context.Context, owner jackline.Owner) (map[string]jso
 	}
 	all := make(map[string]json.RawMessage, len(list))
 	for _, v := range list {
-		all[v.name] = v.value
+		if v.value != nil {
+			all[v.name] = v.value
+		}
 	}
 	return all, nil
 }

@@ -36,8 +36,8 @@ type count struct {
 }
 
 const (
-	// countsKey is the setting that keeps the ratios. It is no key of the configuration, so that no list of settings shows it.
-	countsKey = "models.counted"
+	// CountsKey is the setting that keeps the ratios. It is no key of the configuration, so that no list of settings shows it.
+	CountsKey = "models.counted"
 	// mostCounts bounds the models that are remembered: more than anybody tries.
 	mostCounts = 200
 	// leastRatio and mostRatio bound what can be true of an engine that counts. A vocabulary that is made for a script joins its letters
@@ -94,7 +94,7 @@ func (c *counts) recall(ctx context.Context, m Memory) error {
 	if c.read || m == nil {
 		return nil
 	}
-	raw, err := m.Setting(ctx, jackline.Local, countsKey)
+	raw, err := m.Setting(ctx, jackline.Local, CountsKey)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (c *counts) keep(ctx context.Context, m Memory) error {
 	if m == nil || raw == nil {
 		return nil
 	}
-	if err := m.PutSetting(ctx, jackline.Local, countsKey, raw); err != nil {
+	if err := m.PutSetting(ctx, jackline.Local, CountsKey, raw); err != nil {
 		return err
 	}
 	c.mu.Lock()

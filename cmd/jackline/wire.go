@@ -102,6 +102,9 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 		return nil, err
 	}
 	a.db.Hide(a.hider)
+	a.db.Spare(func(name string, err error) {
+		a.log.Warn("what was learnt about models is damaged, and is learnt again", "setting", name, "err", err)
+	}, turn.CountsKey, engines.CardsName)
 	if hosts == nil {
 		a.db.Readers(1)
 	}

@@ -193,7 +193,7 @@ func nothing[T any](list []T, err error) error {
 // ownerless are the methods that serve the program, not a person.
 func ownerless() []string {
 	return []string{
-		"Close", "Dir", "ExpiringApprovals", "Flag", "Hide", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag",
+		"Close", "Dir", "ExpiringApprovals", "Flag", "Hide", "HolderOf", "Key", "LastSeq", "Lease", "OpenTurns", "Readers", "Release", "Renew", "SetFlag", "Spare",
 	}
 }
 

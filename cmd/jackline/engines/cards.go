@@ -13,9 +13,9 @@ import (
 	"github.com/jackline-ai/jackline/model"
 )
 
-// cardsName is the setting under which is kept what was found out about models, sealed like all settings and no key of the
+// CardsName is the setting under which is kept what was found out about models, sealed like all settings and no key of the
 // configuration either.
-const cardsName = "engines.cards"
+const CardsName = "engines.cards"
 
 const (
 	// maxCards bounds what is kept: the oldest goes first. A card takes some 3 kB, and people have dozens of models, not hundreds.
@@ -84,7 +84,7 @@ func (e *Engines) cards(ctx context.Context) (*cards, error) {
 		defer e.mu.Unlock()
 		return e.learnt, nil
 	}
-	raw, err := e.o.Store.Setting(ctx, jackline.Local, cardsName)
+	raw, err := e.o.Store.Setting(ctx, jackline.Local, CardsName)
 	if err != nil || raw == nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (e *Engines) note(ctx context.Context, p pick, change func(*keptCard)) erro
 		return jackline.E("engines.note", jackline.Internal, err, "What was found out about the model cannot be written down.")
 	}
 	if e.o.Store != nil {
-		return e.o.Store.PutSetting(ctx, jackline.Local, cardsName, raw)
+		return e.o.Store.PutSetting(ctx, jackline.Local, CardsName, raw)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

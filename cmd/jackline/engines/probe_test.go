@@ -426,7 +426,7 @@ func TestCardsKept(t *testing.T) {
 	if _, known, _ := k.of("http://127.0.0.1:2", model.Card{ID: "m66"}); known {
 		t.Error("of another engine")
 	}
-	if err := e.o.Store.PutSetting(t.Context(), jackline.Local, cardsName, json.RawMessage(`{"no":"list"}`)); err != nil {
+	if err := e.o.Store.PutSetting(t.Context(), jackline.Local, CardsName, json.RawMessage(`{"no":"list"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if k := must(e.cards(t.Context())); len(k.all) != 0 {
