@@ -50,7 +50,8 @@ type scan struct {
 	pos  int
 	from int
 	out  []byte
-	last byte // given out last
+	last byte // given out last; of a colour code, the byte that begins it
+	raw  byte // given out last
 
 	mode mode
 	drop func(string) bool // whether a hidden value ends before this text
@@ -131,6 +132,9 @@ func (s *scan) name() string {
 // hide puts a placeholder in place of the next n bytes.
 func (s *scan) hide(n int, what string) {
 	s.flush()
+	if s.raw == escape {
+		s.out = append(s.out, ' ') // else the placeholder would be read as a colour code
+	}
 	s.out = append(append(append(s.out, opening...), what...), closing...)
 	s.skip(n)
 	s.hid()
@@ -144,7 +148,7 @@ func (s *scan) skip(n int) {
 
 // hid is what is known behind a placeholder.
 func (s *scan) hid() {
-	s.last = closing[0]
+	s.last, s.raw = closing[0], closing[0]
 	s.phase, s.expect, s.heir, s.dash = nowhere, meaning{}, meaning{}, false
 }
 
@@ -152,6 +156,7 @@ func (s *scan) hid() {
 func (s *scan) pass(n int) {
 	if s.pos += n; s.pos > 0 && n > 0 {
 		s.last = s.buf[s.pos-1]
+		s.raw = s.last
 	}
 }
 
