@@ -101,8 +101,14 @@ func (s *scan) segment(text string, final bool) (n int, more bool) {
 	return n, false
 }
 
-// step looks at a whole part of a path: what follows some is secret.
-func (s *scan) step() {
+// step looks at a whole part of a path, which c ends: what follows some is secret.
+func (s *scan) step(c byte) {
+	if c != '/' {
+		s.hook = ""
+	}
+	if !s.url || s.phase != inName {
+		return
+	}
 	switch strings.ToLower(s.name()) {
 	case "webhook", "webhooks", "hooks", "hook", "webhookb2", "incoming-webhook", "incomingwebhook":
 		s.hook = kindWebhook

@@ -50,7 +50,8 @@ type scan struct {
 	pos  int
 	from int
 	out  []byte
-	last byte // given out last
+	last byte // given out last; of a colour code, the byte that begins it
+	raw  byte // given out last
 
 	mode mode
 	drop func(string) bool // whether a hidden value ends before this text
@@ -131,6 +132,9 @@ func (s *scan) name() string {
 // hide puts a placeholder in place of the next n bytes.
 func (s *scan) hide(n int, what string) {
 	s.flush()
+	if s.raw == escape {
+		s.out = append(s.out, ' ') // else the placeholder would be read as a colour code
+	}
 	s.out = append(append(append(s.out, opening...), what...), closing...)
 	s.skip(n)
 	s.hid()
@@ -144,7 +148,7 @@ func (s *scan) skip(n int) {
 
 // hid is what is known behind a placeholder.
 func (s *scan) hid() {
-	s.last = closing[0]
+	s.last, s.raw = closing[0], closing[0]
 	s.phase, s.expect, s.heir, s.dash = nowhere, meaning{}, meaning{}, false
 }
 
@@ -152,6 +156,7 @@ func (s *scan) hid() {
 func (s *scan) pass(n int) {
 	if s.pos += n; s.pos > 0 && n > 0 {
 		s.last = s.buf[s.pos-1]
+		s.raw = s.last
 	}
 }
 
@@ -339,56 +344,31 @@ func (s *scan) special(final, begins bool) (n int, what string, more bool) {
 
 // punctuation reads what is no word.
 func (s *scan) punctuation(c byte, final bool) (more bool) {
-	named := s.phase == inName || s.phase == closed || s.phase == spaced
-	next := nowhere
 	if s.pairing && s.phase == inName && c != '-' && c != '.' {
 		s.pair, s.pairing = meaningOf(s.name()), false
 	}
+	next := nowhere
 	switch c {
 	case '\n', '\r':
 		s.newline()
 	case ' ', '\t':
-		switch s.phase {
-		case inName, closed, spaced:
+		if s.phase == parted {
+			next = parted
+		} else if s.phase != nowhere {
 			s.ends()
 			next = spaced
-		case parted:
-			next = parted
-		case nowhere:
 		}
 		s.url = false
-	case ':', '=':
-		if c == ':' && s.phase == inName && s.authority() {
+	case ':':
+		if s.phase == inName && s.authority() {
 			return s.address(final)
 		}
-		switch {
-		case c == ':' && s.phase == inName && len(s.buf)-s.pos < 3 && !final && strings.HasPrefix("://", s.buf[s.pos:]):
+		if rest := s.buf[s.pos:]; s.phase == inName && len(rest) < len("://") && !final && strings.HasPrefix("://", rest) {
 			return true
-		case named:
-			s.sign, next = c, parted
-			s.expect = s.meaning()
-		case s.phase == parted && s.sign != ',':
-			next = parted
 		}
-	case '>':
-		switch {
-		case s.phase == parted && s.sign == '=':
-			next = parted
-		case s.phase == inName && s.before == '<':
-			s.sign, next = '>', parted
-			s.expect = s.meaning()
-		}
-		s.url = false
-	case ',':
-		switch {
-		case s.phase == inName && s.before == ';' && strings.HasSuffix(s.name(), "base64"):
-			s.mode = blob
-		case s.phase == closed:
-			s.sign, next = ',', parted
-			if s.expect = s.meaning(); s.expect.grade > weak && s.expect.grade < header {
-				s.expect.grade = weak
-			}
-		}
+		next = s.part(c)
+	case '=', '>', ',':
+		next = s.part(c)
 	case '"', '\'', '`', ']', '\\':
 		if s.phase == inName || s.phase == closed {
 			next = closed
@@ -396,15 +376,8 @@ func (s *scan) punctuation(c byte, final bool) (more bool) {
 		if c != '\\' && c != ']' {
 			s.url = false
 		}
-	case '/':
-		if s.url && s.phase == inName {
-			s.step()
-		}
-	case '?', '#':
-		if s.url && s.phase == inName {
-			s.step()
-		}
-		s.hook = ""
+	case '/', '?', '#':
+		s.step(c)
 	case '-', '.':
 		if s.phase == inName {
 			s.pass(1)
@@ -412,22 +385,20 @@ func (s *scan) punctuation(c byte, final bool) (more bool) {
 			return false
 		}
 		if c == '-' {
-			if n, more := begin(s.buf[s.pos:], s.last, final); more {
-				return true
-			} else if n > 0 {
-				s.hide(n, kindPrivate)
-				s.mode, s.body = block, 0
-				return false
+			if n, more := begin(s.buf[s.pos:], s.last, final); more || n > 0 {
+				if n > 0 {
+					s.hide(n, kindPrivate)
+					s.mode, s.body = block, 0
+				}
+				return more
 			}
 			if edge(s.last) {
-				s.dashes = 0
+				s.dash, s.dashes = true, 0
 			}
-			if s.dash = s.dash || edge(s.last); s.dash {
-				s.dashes++
-			}
+			s.dashes++
 		}
 	case '!', '+', '~':
-		if named {
+		if s.phase != nowhere && s.phase != parted {
 			next = spaced
 		}
 	case '|', ';', '&':
@@ -449,6 +420,36 @@ func (s *scan) punctuation(c byte, final bool) (more bool) {
 	s.phase = next
 	s.pass(1)
 	return false
+}
+
+// part reads a sign that may stand between a name and its value.
+func (s *scan) part(c byte) (next phase) {
+	named := s.phase == inName || s.phase == closed || s.phase == spaced
+	switch {
+	case c == '>':
+		s.url = false
+		if s.phase == parted && s.sign == '=' {
+			return parted
+		}
+		named = s.phase == inName && s.before == '<'
+	case c == ',':
+		if s.phase == inName && s.before == ';' && strings.HasSuffix(s.name(), "base64") {
+			s.mode = blob
+			return nowhere
+		}
+		named = s.phase == closed
+	case s.phase == parted && s.sign != ',':
+		return parted
+	}
+	if !named {
+		return nowhere
+	}
+	s.sign = c
+	s.expect = s.meaning()
+	if c == ',' && s.expect.grade > weak && s.expect.grade < header {
+		s.expect.grade = weak
+	}
+	return parted
 }
 
 // edge reports whether what follows a byte can begin a command's option.

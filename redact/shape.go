@@ -70,6 +70,13 @@ func shapes(first byte) []shape {
 		return []shape{
 			{"hf_", alnum, 20, kindToken}, {"hvs.", dashed, 20, kindToken}, {"hvb.", dashed, 20, kindToken}, {"hvr.", dashed, 20, kindToken},
 		}
+	}
+	return moreShapes(first)
+}
+
+// moreShapes are the rest of the shapes.
+func moreShapes(first byte) []shape {
+	switch first {
 	case 'n':
 		return []shape{
 			{"npm_", alnum, 20, kindToken}, {"ntn_", alnum, 30, kindToken}, {"nvapi-", dashed, 20, kindKey}, {"nfp_", alnum, 20, kindToken},
@@ -197,9 +204,6 @@ func newShapes() *shapeTable {
 	t.sets[capped] = setOf(digits + upper)
 	return t
 }
-
-// longestStart is the longest start of a shape.
-const longestStart = 16
 
 // token looks for a token at the start of text, which begins at a word's boundary. It says how long it is and what it is; more
 // means that it cannot be told yet, for want of text.

@@ -311,7 +311,7 @@ func (s *scan) secretPart(m meaning, v string, quoted bool) (at, to int) {
 
 // portMap reports whether v maps ports, as docker's -p does when it is not told a password.
 func portMap(v string) bool {
-	return v != "" && strings.Trim(v, "0123456789:./tcpudp[]") == ""
+	return v != "" && strings.Trim(v, "0123456789:./tcpud[]") == ""
 }
 
 // yaml hides the first line of a block of text, and those that are indented like it.

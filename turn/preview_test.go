@@ -22,18 +22,18 @@ func TestPreview(t *testing.T) {
 	if len(shown) != 1 || shown[0] != (jackline.ToolPreview{Name: "file_write"}) {
 		t.Fatalf("the name is shown at once, got %+v", shown)
 	}
-	say("file_write", `{"fi`)
+	say("file_write", `{"ab`)
 	say("file_write", `le"`)
-	if len(shown) != 2 || shown[1].Args != `{"fi` {
+	if len(shown) != 2 || shown[1].Args != `{"ab` {
 		t.Fatalf("the first arguments are shown at once, and what little comes right behind them is not: %+v", shown)
 	}
 	now = now.Add(previewEvery)
 	say("file_write", `: "a",`)
-	if len(shown) != 3 || shown[2].Args != `{"file": "a",` {
+	if len(shown) != 3 || shown[2].Args != `{"able": "a",` {
 		t.Fatalf("what waited is shown with what comes later: %+v", shown)
 	}
 	say("file_write", "\u202e\x1b\ufeff 1")
-	if b, ok := p.rest(); !ok || b.Args != `{"file": "a", 1` {
+	if b, ok := p.rest(); !ok || b.Args != `{"able": "a", 1` {
 		t.Errorf("the rest is %+v, %v", b, ok)
 	}
 	if b, ok := p.rest(); ok {
