@@ -3,6 +3,7 @@ package args
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -41,13 +42,14 @@ func plain(v any) (any, error) {
 	return Strict(raw)
 }
 
-// maxStrict is how deep JSON that must be right may be nested: far deeper than any tool's arguments, and shallow enough that
-// everything behind may go through it by calling itself.
-const maxStrict = 32
+// mostLevels is how deep the JSON reader of the standard library goes.
+const mostLevels = 10_000
 
-// Strict decodes JSON that must be right, keeping numbers and the order of keys. What is nested deeper than 32 levels is
-// not.
-func Strict(raw []byte) (any, error) {
+// Strict decodes JSON that must be right, keeping numbers and the order of keys.
+func Strict(raw []byte) (any, error) { return Bounded(raw, mostLevels) }
+
+// Bounded is Strict for JSON that must not be nested deeper than so many levels: a scalar has none, {} has one.
+func Bounded(raw []byte, levels int) (any, error) {
 	if !json.Valid(raw) {
 		var v any // for the words of the error
 		if err := json.Unmarshal(raw, &v); err != nil {
@@ -56,17 +58,17 @@ func Strict(raw []byte) (any, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	return decode(d, 0)
+	return decode(d, levels)
 }
 
-// decode reads one value off a decoder whose text is known to be valid, within so many others.
-func decode(d *json.Decoder, within int) (any, error) {
+// decode reads one value, of at most so many levels, off a decoder whose text is known to be valid.
+func decode(d *json.Decoder, levels int) (any, error) {
 	token, err := d.Token()
 	if err != nil {
 		return nil, err
 	}
-	if _, opens := token.(json.Delim); opens && within == maxStrict {
-		return nil, fmt.Errorf("args: nested deeper than %d levels", maxStrict)
+	if _, opens := token.(json.Delim); opens && levels == 0 {
+		return nil, errors.New("args: nested too deep")
 	}
 	switch token {
 	case json.Delim('{'):
@@ -76,7 +78,7 @@ func decode(d *json.Decoder, within int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			value, err := decode(d, within+1)
+			value, err := decode(d, levels-1)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +89,7 @@ func decode(d *json.Decoder, within int) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for d.More() {
-			value, err := decode(d, within+1)
+			value, err := decode(d, levels-1)
 			if err != nil {
 				return nil, err
 			}

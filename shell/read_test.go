@@ -66,8 +66,8 @@ func TestUsed(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	for text, want := range map[string][3]bool{
-		"git status": {true, false, false}, "git -C x commit -m y": {true, true, false}, "git remote -v": {true, false, true}, "git remote": {true, false, false},
-		"git config --list": {true, false, true}, "git $X": {true, false, true}, "ls": {}, "git push": {true, true, false}, "rm -rf /": {},
+		"git status": {true, false, false}, "git -C x commit -m y": {true, true, false}, "git remote -v": {true, false, false}, "git remote": {true, false, false},
+		"git remote add x y": {true, false, true}, "git config --list": {true, false, false}, "git config --list x y": {true, false, false}, "git config x y": {true, false, true}, "git $X": {true, false, true}, "ls": {}, "git push": {true, true, false}, "rm -rf /": {},
 	} {
 		if u := shell.Used(script(text)); [3]bool{u.Git, u.Repository, u.Settings} != want {
 			t.Errorf("%q: %+v", text, u)

@@ -110,6 +110,9 @@ type Done struct {
 const (
 	// maxArgs bounds the arguments of one call: a file of a size that a small model can write, with room.
 	maxArgs = 1 << 20
+	// maxLevels is how deep arguments may be nested: deeper than any tool's, and shallow enough for what goes through them by
+	// calling itself.
+	maxLevels = 32
 	// maxOutput bounds what is kept of one result, spilled part included. Tools cap what they produce long before.
 	maxOutput = 8 << 20
 )
@@ -208,7 +211,7 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	if len(raw) > maxArgs {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, nil, "The arguments are larger than %d bytes.", maxArgs)
 	}
-	written, err := args.Strict(raw)
+	written, err := args.Bounded(raw, maxLevels)
 	if err != nil {
 		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
 	}

@@ -309,7 +309,7 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	rec := jackline.Record{Turn: &r.t}
-	if r.s.Title == "" {
+	if r.s.Title == "" && r.gate != nil { // without its folder a chat has no gate, and nothing that hides
 		rec.Title = titleOf(r.gate.Hider.Text(r.t.Prompt))
 		r.s.Title = rec.Title
 	}

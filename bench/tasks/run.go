@@ -127,7 +127,7 @@ func (b *bench) run(ctx context.Context, t task, mode string, n int) (result, er
 		}
 		arguments = append(arguments, "--continue")
 	}
-	if err := t.lay(folder); err != nil {
+	if err := b.lay(ctx, t, folder); err != nil {
 		return r, err
 	}
 	arguments = append(arguments, "--model", b.model, "--output", "jsonl")
@@ -168,7 +168,7 @@ func (b *bench) run(ctx context.Context, t task, mode string, n int) (result, er
 // show begins a chat in the workspace, in which a scripted model calls as the real one is to call.
 func (b *bench) show(ctx context.Context, folder string, arguments []string) error {
 	s := readShown(shownText)
-	if err := s.lay(folder); err != nil {
+	if err := b.lay(ctx, s.task, folder); err != nil {
 		return err
 	}
 	script := filepath.Join(b.dir, "shown.script")
@@ -185,6 +185,16 @@ func (b *bench) show(ctx context.Context, folder string, arguments []string) err
 		}
 	}
 	return nil
+}
+
+// lay makes the workspace of a task. It is trusted, as a person's own folder would be: else the files of the task would make each
+// change a question, and nobody answers here.
+func (b *bench) lay(ctx context.Context, t task, folder string) error {
+	if err := t.lay(folder); err != nil {
+		return err
+	}
+	_, err := b.output(ctx, "workspace", "trust", folder)
+	return err
 }
 
 // errUse says that the program does not take what it was told, as a way of calling that it does not have.

@@ -129,7 +129,7 @@ func readEveryday(t *testing.T) []everyday {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var all []everyday
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		var c everyday

@@ -73,11 +73,11 @@ package script
 
 import (
 	"encoding/json"
-	"io"
 	"strings"
 	"sync"
 
 	jackline "github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 )
 
@@ -174,18 +174,14 @@ func holds(r model.Request, text string) bool {
 	return false
 }
 
-// canonical reads one JSON object and writes it compactly, keys in order, numbers as they are.
+// canonical reads one JSON object and writes it as every reader of calls does.
 func canonical(text string) (json.RawMessage, bool) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var object map[string]any
-	if err := d.Decode(&object); err != nil || object == nil {
+	v, err := args.Strict([]byte(text))
+	if _, object := v.(*args.Object); err != nil || !object {
 		return nil, false
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, false // something follows
-	}
-	return plain(object), true
+	raw, err := args.Canonical(v)
+	return raw, err == nil
 }
 
 // plain writes v as JSON without the escapes that are only of use inside HTML.
