@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/logfile"
 	"github.com/jackline-ai/jackline/job"
 	"github.com/jackline-ai/jackline/redact"
 )
@@ -191,7 +192,8 @@ func printCase(t *testing.T, c secretCase) {
 	var stderr bytes.Buffer
 	m := &Main{Err: &stderr, hider: &redact.Redactor{}}
 	m.hider.Know("held", heldKey)
-	log, file, err := m.logger(t.TempDir(), true)
+	dir := t.TempDir()
+	log, file, err := logfile.Open(dir, m.Err, m.hider)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +203,7 @@ func printCase(t *testing.T, c secretCase) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	written, err := os.ReadFile(file.(*logFile).name)
+	written, err := os.ReadFile(filepath.Join(dir, "jackline.log"))
 	if err != nil {
 		t.Fatal(err)
 	}

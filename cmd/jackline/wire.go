@@ -19,6 +19,7 @@ import (
 	"github.com/jackline-ai/jackline/cell"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/engines"
+	"github.com/jackline-ai/jackline/cmd/jackline/logfile"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/egress"
@@ -81,7 +82,11 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	}
 	a := &app{conf: conf, hosts: hosts, roots: map[string]*place{}, env: m.Env, hider: m.hider}
 	m.knowEnvironment(conf.Text("model.apiKeyEnv"))
-	if a.log, a.logFile, err = m.logger(conf.Places.Logs, hosts != nil); err != nil {
+	var warn io.Writer // a command's standard error is for what it has to say itself
+	if hosts != nil {
+		warn = m.Err
+	}
+	if a.log, a.logFile, err = logfile.Open(conf.Places.Logs, warn, m.hider); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -92,7 +92,7 @@ finish stop
 		{"call", "=== 1\nLook.\n--- call file_read {\"path\": \"b\", \"a\": 1.50}\n", true, `
 text "Look."
 preview file_read
-call main1call1 file_read {"a":1.50,"path":"b"}
+call main1call1 file_read {"a":1.5,"path":"b"}
 finish tool_calls
 `},
 		{"call in text", "=== 1\nLook.\n--- pieces 100\n--- call file_read {\"path\": \"b\"}\n--- call grep", false, `

@@ -1,4 +1,6 @@
-package main
+// Package logfile is the program's own log: a file that only its user can read, that is put aside when it has grown, and that holds
+// no secrets.
+package logfile
 
 import (
 	"errors"
@@ -9,14 +11,15 @@ import (
 	"sync"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/redact"
 )
 
 // largeLog is the size beyond which a log file is put aside. There is one old file, so logs take twice that at most.
 const largeLog = 10 << 20
 
-// logger writes to the log file, which nobody else can read. A server shows warnings on standard error too; a command's standard
-// error is for what it has to say itself.
-func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error) {
+// Open makes a logger that writes to the file jackline.log in dir, which is made if need be, and also shows warnings on warn, unless
+// that is nil. What hider knows to be a secret is written nowhere. The file is to be closed when nothing is logged any more.
+func Open(dir string, warn io.Writer, hider *redact.Redactor) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, jackline.E("log", jackline.Invalid, err, "The log folder %s cannot be made: give this user the right to write where it lies, or choose another place (XDG_STATE_HOME, or JACKLINE_HOME).", dir)
 	}
@@ -25,10 +28,10 @@ func (m *Main) logger(dir string, serving bool) (*slog.Logger, io.Closer, error)
 		return nil, nil, err
 	}
 	var to slog.Handler = slog.NewTextHandler(f, nil)
-	if serving {
-		to = slog.NewMultiHandler(to, slog.NewTextHandler(m.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if warn != nil {
+		to = slog.NewMultiHandler(to, slog.NewTextHandler(warn, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	return slog.New(hiding{to, m.hider}), f, nil
+	return slog.New(hiding{to, hider}), f, nil
 }
 
 // A logFile is a log that is put aside when it has grown beyond most, also while the program runs. Several processes may write to
