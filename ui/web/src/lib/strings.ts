@@ -450,6 +450,8 @@ export const t = {
       'switch.off': 'Switched off',
       'token.made': 'Token made',
       login: 'Signed in',
+      'undo.started': 'Undo started',
+      'undo.ended': 'Undo ended',
       'audit.fault': 'Did not fit',
     } as Record<string, string>,
   },
