@@ -266,7 +266,7 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, shell.ReadOnly)}
+	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, a.policy.OnlyReads)}
 	a.roots[dir] = p
 	return p, nil
 }
