@@ -120,6 +120,7 @@ func (m *Main) sessionsCmd() *cobra.Command {
 		}),
 		fork,
 		m.undoCmd(),
+		m.gateCmd(),
 		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
 			return c.Call(ctx, http.MethodDelete, client.SessionPath(id), nil, nil)
 		}),
