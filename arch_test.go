@@ -136,6 +136,7 @@ var ours = law{
 		"cmd/jackline/terminal": 4, // over the client
 		"cmd/jackline/models":   5, // over terminal and client
 		"cmd/jackline/audit":    5, // the same
+		"cmd/jackline/chats":    5, // the same
 		"cmd/jackline/settings": 4,
 		"cmd/jackline/logfile":  1,
 		"cmd/jackline/manual":   1, // over nothing of ours

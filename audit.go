@@ -31,7 +31,7 @@ type AuditEntry struct {
 	Grant    GrantID    `json:"grant,omitempty"`
 	Scope    Scope      `json:"scope,omitempty"`
 	Outcome  string     `json:"outcome,omitempty"` // of a call that ended
-	What     string     `json:"what,omitempty"`    // which setting or switch, or to what mode: a name of the program's own
+	What     string     `json:"what,omitempty"`    // which setting or switch, to what mode, or what an undo takes back: a name of the program's own
 
 	MS      int64        `json:"ms,omitempty"`        // how long the call ran
 	In      int64        `json:"bytes_in,omitempty"`  // of its arguments
@@ -70,6 +70,9 @@ const (
 
 	AuditGranted AuditKind = "grant.made"
 	AuditRevoked AuditKind = "grant.revoked"
+
+	AuditUndoing AuditKind = "undo.started" // a person takes back what a turn, a call or an undo did to files
+	AuditUndone  AuditKind = "undo.ended"
 
 	AuditSession AuditKind = "session.created"
 	AuditMode    AuditKind = "session.mode"

@@ -20,6 +20,9 @@ type Deps struct {
 	// Environ is the program's own environment, which commands inherit after it was cleaned of secrets.
 	Environ []string
 
+	// Keep is what commands get of that environment whatever it looks like, as NAME=value: a yes is bound to it, too.
+	Keep []string
+
 	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing.
 	Analyse func(command, dir string) Analysis
 

@@ -51,7 +51,7 @@ func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.
 // would be found, the scripts and files that tell these what to do, and the variables that they get. What a program in turn loads is
 // not among them, but for the files in which a project says what its own commands are.
 func processFacts(ctx context.Context, d Deps, named Named, dir string) ([]jackline.Fact, error) {
-	env := job.Env(d.Environ)
+	env := job.Env(d.Environ, d.Keep...)
 	programs := []string{}
 	for _, name := range named.Programs {
 		if p := lookPath(env, name); p != "" && !slices.Contains(programs, p) {

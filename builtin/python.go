@@ -44,6 +44,16 @@ func python(d Deps) tool.Tool {
 		Preview: func(_ context.Context, _ tool.In, a args) (jackline.View, error) {
 			return jackline.View{Shape: jackline.ViewTerminal, Text: a.Code}, nil
 		},
+		Facts: func(ctx context.Context, _ tool.In, _ args) ([]jackline.Fact, error) {
+			folder, err := d.Root.Dir("")
+			if err != nil {
+				return nil, err
+			}
+			dir := folder.Path
+			folder.Close()
+			// The code itself is an argument, and -I keeps it from loading what lies beside it.
+			return processFacts(ctx, d, Named{Programs: []string{program()}}, dir)
+		},
 		Missing: func() string {
 			if program() == "" {
 				return "There is no python3 on this machine."

@@ -28,11 +28,15 @@ func (c *Cells) env(home, temp string) []string {
 	return job.Env(kept, append(set, c.keep()...)...)
 }
 
-// keep are the variables that the owner lets through by name, whatever they look like.
-func (c *Cells) keep() []string {
+// keep are the variables that the owner lets through.
+func (c *Cells) keep() []string { return Keep(c.o.Environ, c.o.KeepEnv) }
+
+// Keep is what of an environment, in the form NAME=value, commands get whatever it looks like: the variables that an owner
+// lets through by name.
+func Keep(environ, names []string) []string {
 	var set []string
-	for _, name := range c.o.KeepEnv {
-		for _, e := range c.o.Environ {
+	for _, name := range names {
+		for _, e := range environ {
 			if n, _, _ := strings.Cut(e, "="); n == name {
 				set = append(set, e)
 			}

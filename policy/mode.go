@@ -182,6 +182,21 @@ func (p *Policy) shellColumn(i jackline.Intent, t *jackline.Touch) column {
 	return boxedShell
 }
 
+// OnlyReads reports whether an intent starts commands, and each of them is proved to change nothing under what holds it: what the
+// table of modes counts as a command that only reads.
+func (p *Policy) OnlyReads(i jackline.Intent) bool {
+	p = p.once()
+	any := false
+	for k := range i.Touches {
+		t := &i.Touches[k]
+		if t.Effect&^(jackline.Pure|jackline.Read|jackline.Exec) != 0 || starts(*t) && p.shellColumn(i, t) != readShell {
+			return false
+		}
+		any = any || starts(*t)
+	}
+	return any && i.Effect&^(jackline.Pure|jackline.Read|jackline.Exec) == 0
+}
+
 // itself reports whether a host, with or without a port, is the machine on which something runs. In namespaces that is a machine
 // of its own, where nothing answers but what the command itself started.
 func itself(host string) bool {

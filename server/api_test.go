@@ -24,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/guard"
 	"github.com/jackline-ai/jackline/server/runs/runstest"
+	"github.com/jackline-ai/jackline/tool"
 )
 
 var update = flag.Bool("update", false, "write docs/openapi.json")
@@ -685,6 +686,66 @@ func TestForkAndExport(t *testing.T) {
 	w.Until("it runs", func() bool { return w.Turn(k.Turn.ID).Status == jackline.Running })
 	w.refused(409, "POST", "/api/sessions/"+string(s.ID)+"/fork", map[string]any{"turn": k.Turn.ID})
 	w.refused(404, "POST", "/api/sessions/"+string(s.ID)+"/fork", map[string]any{"turn": "t_none"})
+}
+
+// A copy knows where its labels came from, and which addresses the model did not make up: of what is copied and of nothing else. That the
+// gate was switched off does not go along.
+func TestForkKeepsOrigins(t *testing.T) {
+	w := newWorld(t)
+	s := do[jackline.Session](w, 201, "POST", "/api/sessions", map[string]any{})
+	var ids []jackline.TurnID
+	for _, prompt := range []string{"say one of example.org/a", "say https://later.example/b"} {
+		k := w.post(s.ID, map[string]any{"prompt": prompt})
+		w.Ends(k.Turn.ID, jackline.Done)
+		ids = append(ids, k.Turn.ID)
+	}
+	labels, off := jackline.Labels{Tainted: true}, true
+	from, err := json.Marshal(tool.Provenance{Tainted: &tool.Source{Turn: ids[0], Step: 1, What: "file notes.md"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := jackline.Call{
+		ID: jackline.NewID[jackline.CallID]("c_"), Session: s.ID, Turn: ids[0], Asked: "web_search", Name: "web_search", Args: json.RawMessage("{}"),
+		State: jackline.CallEnded, Text: "1. https://found.example/x",
+	}
+	if _, err := w.DB.Append(t.Context(), jackline.Local, jackline.Record{
+		Session: s.ID, Labels: labels, Ungated: &off, Calls: []jackline.Call{result}, State: map[string]json.RawMessage{
+			tool.SaidKey:  json.RawMessage(`["https://example.org/a","https://later.example/b"]`),
+			tool.FoundKey: json.RawMessage(`["https://found.example/x","https://elsewhere.example/"]`),
+			tool.ReadKey:  from,
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		body        map[string]any
+		said, found string
+	}{
+		{map[string]any{}, `["https://example.org/a","https://later.example/b"]`, `["https://found.example/x"]`},
+		{map[string]any{"turn": ids[0]}, `["https://example.org/a"]`, `["https://found.example/x"]`},
+	} {
+		f := do[jackline.Session](w, 201, "POST", "/api/sessions/"+string(s.ID)+"/fork", c.body)
+		if !f.Labels.Tainted || f.Ungated {
+			t.Errorf("%+v", f)
+		}
+		state := func(key string) string {
+			t.Helper()
+			raw, err := w.DB.State(t.Context(), jackline.Local, f.ID, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(raw)
+		}
+		if said, found := state(tool.SaidKey), state(tool.FoundKey); said != c.said || found != c.found {
+			t.Errorf("%v: %s, %s", c.body, said, found)
+		}
+		var origin tool.Provenance
+		if err := json.Unmarshal([]byte(state(tool.ReadKey)), &origin); err != nil || origin.Tainted == nil || origin.Tainted.What != "file notes.md" {
+			t.Errorf("%+v, %v", origin, err)
+		} else if turns, err := w.DB.Turns(t.Context(), jackline.Local, f.ID); err != nil || turns[0].ID != origin.Tainted.Turn {
+			t.Errorf("it names the turn %s of the original, %v", origin.Tainted.Turn, err)
+		}
+	}
 }
 
 // Causes stay in the log, under the number that the client is told.

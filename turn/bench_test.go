@@ -179,7 +179,7 @@ func (b *bench) open(t testing.TB) {
 		},
 		Gate: func(jackline.Session) (*tool.Gate, error) {
 			return &tool.Gate{
-				Tools: set, Judge: judge, Desk: b.desk, Log: db, Keeper: undo.New(root, db, db, shell.ReadOnly), Marks: known.Marks(root),
+				Tools: set, Judge: judge, Desk: b.desk, Log: db, Keeper: undo.New(root, db, db, judge.OnlyReads), Marks: known.Marks(root),
 				Halted: func() bool { return b.o.Killed },
 				Observe: func(ctx context.Context, i jackline.Intent) ([]jackline.Fact, error) {
 					return root.Observe(ctx, i.Touches)

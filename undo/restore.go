@@ -3,6 +3,7 @@ package undo
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -177,7 +178,8 @@ func (k *Keeper) perform(ctx context.Context, c *collection, unit string, steps 
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
-	rec := jackline.Record{Session: c.who.Session.ID, Snapshots: c.rows, Sync: true}
+	line := c.line(jackline.AuditUndoing, unit, steps, o)
+	rec := jackline.Record{Session: c.who.Session.ID, Snapshots: c.rows, Audit: []jackline.AuditEntry{line}, Sync: true}
 	if _, err := k.store.Append(ctx, c.who.Owner, rec); err != nil {
 		return err
 	}
@@ -268,11 +270,13 @@ func (k *Keeper) record(ctx context.Context, c *collection, unit string, steps [
 		case jackline.UndoReady, jackline.UndoAlready:
 		}
 	}
-	rec := jackline.Record{Session: c.who.Session.ID, Snapshots: c.rows, Sync: true}
-	turn := jackline.TurnID("")
-	if strings.HasPrefix(unit, "t_") {
-		turn = jackline.TurnID(unit)
+	line := c.line(jackline.AuditUndone, unit, steps, o)
+	line.Outcome = jackline.OK.String()
+	if done.Left > 0 {
+		line.Outcome = jackline.Errored.String() // some stay as they are
 	}
+	rec := jackline.Record{Session: c.who.Session.ID, Snapshots: c.rows, Audit: []jackline.AuditEntry{line}, Sync: true}
+	turn := turnOf(unit)
 	if n := len(done.Files); n > 0 {
 		// It names no file: names in a tree are somebody else's text.
 		rec.Items = []jackline.Item{{Turn: turn, Role: jackline.ItemNote, Text: fmt.Sprintf(
@@ -281,4 +285,27 @@ func (k *Keeper) record(ctx context.Context, c *collection, unit string, steps [
 	rec.Events = []jackline.Event{jackline.NewEvent(c.who.Session.ID, turn, done)}
 	_, err := k.store.Append(ctx, c.who.Owner, rec)
 	return err
+}
+
+// line is what the audit says of an undo. Which files it is about is there as a digest alone.
+func (c *collection) line(kind jackline.AuditKind, unit string, steps []*step, o Options) jackline.AuditEntry {
+	var paths []string
+	for _, s := range steps {
+		paths = append(paths, s.row.Path)
+	}
+	value, err := json.Marshal(paths)
+	if err != nil { // texts always encode
+		value = nil
+	}
+	return jackline.AuditEntry{
+		Kind: kind, Session: c.who.Session.ID, Turn: turnOf(unit), Source: c.who.Source, By: o.By, What: unit, Labels: c.who.Session.Labels, Value: value,
+	}
+}
+
+// turnOf is the turn that a unit is; "" where it is a call or an undo.
+func turnOf(unit string) jackline.TurnID {
+	if strings.HasPrefix(unit, "t_") {
+		return jackline.TurnID(unit)
+	}
+	return ""
 }

@@ -75,7 +75,7 @@ type Keeper struct {
 	root  *workspace.Root
 	store Store
 	bases Bases
-	reads func(command string) bool
+	reads func(jackline.Intent) bool
 
 	copying sync.Mutex // one at a time, so that none takes away what another goes by
 
@@ -83,8 +83,9 @@ type Keeper struct {
 	running map[jackline.CallID]*base // what the commands that run are compared with
 }
 
-// New makes a keeper. reads reports whether a command is proved to change nothing, so that nothing need be kept for it.
-func New(root *workspace.Root, s Store, b Bases, reads func(command string) bool) *Keeper {
+// New makes a keeper. reads reports whether all that a call starts is proved to change nothing where it is to run, so that nothing need
+// be kept for it; nil proves nothing.
+func New(root *workspace.Root, s Store, b Bases, reads func(jackline.Intent) bool) *Keeper {
 	return &Keeper{root: root, store: s, bases: b, reads: reads, running: map[jackline.CallID]*base{}}
 }
 
@@ -101,12 +102,8 @@ func (k *Keeper) runs(i jackline.Intent) bool {
 	if i.Effect != 0 && !i.Effect.Has(jackline.Exec) {
 		return false
 	}
-	for _, t := range i.Touches {
-		if t.Effect.Has(jackline.Exec) && !(t.Kind == "command" && k.reads != nil && k.reads(t.Name)) {
-			return true
-		}
-	}
-	return i.Effect == 0
+	starts := slices.ContainsFunc(i.Touches, func(t jackline.Touch) bool { return t.Effect.Has(jackline.Exec) })
+	return i.Effect == 0 || starts && (k.reads == nil || !k.reads(i))
 }
 
 // writes are the paths that a call says it will change.

@@ -52,7 +52,7 @@ func (w *world) open(t testing.TB) {
 	must(t, err)
 	w.root, err = workspace.Open(w.dir, workspace.Options{})
 	must(t, err)
-	w.keeper = undo.New(w.root, w.db, w.db, func(c string) bool { return c == "ls" })
+	w.keeper = undo.New(w.root, w.db, w.db, func(i jackline.Intent) bool { return i.Touches[0].Name == "ls" })
 }
 
 func (w *world) close(t testing.TB) {
@@ -517,4 +517,59 @@ func TestOldFilesAreNotNew(t *testing.T) {
 	w.undo(t, "t_one", undo.Options{Force: true})
 	must(t, os.Chmod(w.path("hidden"), 0o755))
 	w.is(t, "hidden/b", "old")
+}
+
+// An undo stands in the audit as a person's act: one line before it begins and one after it, and no name of a file. To look at what it
+// would do leaves none.
+func TestUndoIsAudited(t *testing.T) {
+	w := newWorld(t, map[string]string{"secret-plan.txt": "1", "b": "1"})
+	w.before(t, w.intent(jackline.Write, "path", "secret-plan.txt", "b"))
+	w.write(t, "secret-plan.txt", "2")
+	w.write(t, "b", "2")
+	kept, err := w.keeper.After(t.Context(), w.who, "c_1")
+	must(t, err)
+	w.append(t, kept.Rows)
+	w.who.Source = jackline.FromUser
+	lines := func() (all []jackline.AuditEntry) {
+		t.Helper()
+		list, err := w.db.Audit(t.Context(), owner, jackline.AuditQuery{Oldest: true})
+		must(t, err)
+		for _, e := range list {
+			if e.Kind == jackline.AuditUndoing || e.Kind == jackline.AuditUndone {
+				all = append(all, e)
+			}
+		}
+		return all
+	}
+	w.undo(t, "t_one", undo.Options{Dry: true, By: "cli"})
+	if got := lines(); len(got) != 0 {
+		t.Errorf("looking left %+v", got)
+	}
+	w.write(t, "b", "changed since")
+	id, states := w.undo(t, "t_one", undo.Options{By: "cli"})
+	if len(states) != 2 || id == "" {
+		t.Fatal(id, states)
+	}
+	again, _ := w.undo(t, id, undo.Options{By: "page"})
+	got := lines()
+	if len(got) != 4 || again == "" {
+		t.Fatalf("%d lines: %+v", len(got), got)
+	}
+	for k, want := range []struct {
+		kind          jackline.AuditKind
+		by, what, out string
+		turn          jackline.TurnID
+	}{
+		{jackline.AuditUndoing, "cli", "t_one", "", "t_one"}, {jackline.AuditUndone, "cli", "t_one", "error", "t_one"},
+		{jackline.AuditUndoing, "page", id, "", ""}, {jackline.AuditUndone, "page", id, "ok", ""},
+	} {
+		e := got[k]
+		if e.Kind != want.kind || e.By != want.by || e.What != want.what || e.Outcome != want.out || e.Turn != want.turn ||
+			e.Source != jackline.FromUser || e.Session != w.who.Session.ID || e.Args == "" {
+			t.Errorf("%d: %+v", k, e)
+		}
+		if strings.Contains(fmt.Sprintf("%+v", e), "secret-plan") {
+			t.Errorf("%d names a file: %+v", k, e)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/cmd/jackline/chats"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
@@ -119,7 +120,8 @@ func (m *Main) sessionsCmd() *cobra.Command {
 			return err
 		}),
 		fork,
-		m.undoCmd(),
+		chats.Undo(m),
+		chats.Gate(m),
 		m.oneSession("delete SESSION", "Delete a chat for good", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
 			return c.Call(ctx, http.MethodDelete, client.SessionPath(id), nil, nil)
 		}),

@@ -89,6 +89,7 @@ func TestScripts(t *testing.T) {
 			"await":   cmdAwait,
 			"settled": cmdSettled,
 			"turn":    cmdTurn,
+			"session": cmdSession,
 		},
 	})
 }
@@ -101,6 +102,16 @@ func cmdTurn(ts *testscript.TestScript, _ bool, args []string) {
 	var out struct{ Turn string }
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &out))
 	ts.Setenv(args[1], out.Turn)
+}
+
+// cmdSession puts the chat of a run's JSON into a variable.
+func cmdSession(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: session FILE VARIABLE")
+	}
+	var out struct{ Session string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &out))
+	ts.Setenv(args[1], out.Session)
 }
 
 func cmdEngine(ts *testscript.TestScript, _ bool, args []string) {

@@ -37,9 +37,15 @@ func newSealing(t *testing.T, name string, args map[string]any) *sealing {
 	s.file("b.txt", "other\n")
 	s.file("folder/x", "x\n")
 	s.at(filepath.Join(bin, "greet"), "#!/bin/sh\necho ran >> out\n")
+	s.at(filepath.Join(bin, "python3"), "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("SEAL_MATRIX", "before")
+	t.Setenv("SEAL_API_TOKEN", "before") // its name keeps it from commands, but for the setting
+	s.home.env["JACKLINE_SANDBOX_KEEP_ENV"] = "SEAL_API_TOKEN"
 	s.open()
+	if r := s.app.cells.Report(); name == "python" && r.Level == jackline.SandboxNone {
+		t.Skip("code runs in a sandbox alone, and there is none here: " + r.Why)
+	}
 	ctx := t.Context()
 	session, err := s.app.db.CreateSession(ctx, jackline.Local, jackline.Session{
 		ID: jackline.NewID[jackline.SessionID]("s_"), Workspace: s.home.ws, Mode: jackline.ModeAsk,
@@ -207,7 +213,8 @@ var sealedCalls = map[string]struct {
 	"script":     {"shell", map[string]any{"command": "sh ran.sh"}, []string{"script", "same script, another file", "script is a link", "cwd", "env", "PATH", "shell in PATH"}},
 	"script in":  {"shell", map[string]any{"command": "cd sub && sh more.sh"}, []string{"script in a folder", "cwd", "env"}},
 	"cwd":        {"shell", map[string]any{"command": "sh more.sh", "cwd": "sub"}, []string{"script in a folder", "folder", "folder is a link", "cwd"}},
-	"executable": {"shell", map[string]any{"command": "./tool"}, []string{"executable", "cwd", "env"}},
+	"executable": {"shell", map[string]any{"command": "./tool"}, []string{"executable", "cwd", "env", "kept env"}},
+	"python":     {"python", map[string]any{"code": "open('out', 'a').write('ran\\n')"}, []string{"interpreter", "interpreter in PATH", "cwd", "env", "kept env", "PATH"}},
 	"PATH":       {"shell", map[string]any{"command": "greet"}, []string{"executable in PATH", "PATH", "another of the name", "env"}},
 	"manifest":   {"shell", map[string]any{"command": "make"}, []string{"manifest", "another manifest", "cwd"}},
 	"write":      {"file_write", map[string]any{"path": "a.txt", "content": "new\n"}, []string{"target", "same target, another file", "target is a link", "target is gone", "target is a folder"}},
@@ -259,6 +266,13 @@ func sealChange(s *sealing, what string) {
 		s.at(filepath.Join(bin, "sh"), "#!/bin/sh\necho evil >> out\n")
 	case "env":
 		t.Setenv("SEAL_MATRIX", "after")
+	case "kept env":
+		t.Setenv("SEAL_API_TOKEN", "after")
+	case "interpreter":
+		s.at(filepath.Join(bin, "python3"), "#!/bin/sh\necho evil >> out\n")
+	case "interpreter in PATH":
+		s.at(filepath.Join(bin+"2", "python3"), "#!/bin/sh\necho evil >> out\n")
+		t.Setenv("PATH", bin+"2"+string(os.PathListSeparator)+os.Getenv("PATH"))
 	case "manifest":
 		s.file("Makefile", "all:\n\techo evil >> out\n")
 	case "another manifest":
@@ -340,6 +354,12 @@ func TestSealMatrix(t *testing.T) {
 	}
 	cells := 0
 	for name, c := range sealedCalls {
+		if c.tool == "python" {
+			if _, err := os.Stat("/usr/bin/python3"); err != nil {
+				t.Log("there is no /usr/bin/python3: its rows are left out")
+				continue
+			}
+		}
 		for _, restart := range []bool{false, true} {
 			label := name
 			if restart {

@@ -259,14 +259,14 @@ func (a *app) place(dir string) (*place, error) {
 			"The workspace %s has become a link to another folder: put the folder back, or begin a chat in the other one.", dir), root.Close())
 	}
 	set, err := tool.NewSet(allTools(builtin.Deps{
-		Root: root, Environ: environ(a.conf), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
+		Root: root, Environ: environ(a.conf), Keep: cell.Keep(environ(a.conf), a.conf.Texts("sandbox.keepEnv")), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
 		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Named: a.named(root), Key: a.db.Key("facts"),
 	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, shell.ReadOnly)}
+	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, a.policy.OnlyReads)}
 	a.roots[dir] = p
 	return p, nil
 }

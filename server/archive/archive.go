@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/tool"
 )
 
 // page is how many events are read from the log at a time.
@@ -35,7 +37,8 @@ func Log(ctx context.Context, db *store.DB, owner jackline.Owner, id jackline.Se
 
 // Copy copies a chat under another title: its ended turns up to and with last, or all of them, their calls, the log of
 // them, and what the model remembers of them. The files that came with them go along, and everything gets a name of its own. Grants and open questions stay
-// behind, and labels go along: the model of the copy has read what the model of the first one has.
+// behind, and labels go along with where they came from: the model of the copy has read what the model of the first one has. Whether
+// somebody switched the gate off that they stand for does not.
 func Copy(ctx context.Context, db *store.DB, owner jackline.Owner, from jackline.Session, title string, last jackline.TurnID) (jackline.Session, error) {
 	all, err := db.Turns(ctx, owner, from.ID)
 	if err != nil {
@@ -173,6 +176,9 @@ func (c *copying) write(ctx context.Context, to jackline.Session) error {
 		pairs = append(pairs, old, name)
 	}
 	rename := strings.NewReplacer(pairs...)
+	if err := c.origins(ctx, to.ID, rename); err != nil {
+		return err
+	}
 	calls := map[jackline.TurnID][]jackline.Call{}
 	for _, call := range c.calls {
 		old := call.ID
@@ -213,6 +219,51 @@ func (c *copying) write(ctx context.Context, to jackline.Session) error {
 		}
 	}
 	return nil
+}
+
+// origins copies where the labels came from, and the addresses that the model did not make up: those that stand in the owner's
+// words and in the results that are copied. What was said or found later vouches for nothing in the copy.
+func (c *copying) origins(ctx context.Context, to jackline.SessionID, rename *strings.Replacer) error {
+	var said, found strings.Builder
+	for _, t := range c.turns {
+		if t.Depth == 0 { // the words of a sub-agent's turn are a model's
+			said.WriteString(t.Prompt + "\n")
+		}
+	}
+	for _, e := range c.log {
+		var words jackline.Steered
+		if e.Type == words.Type() && json.Unmarshal(e.Data, &words) == nil {
+			said.WriteString(words.Text + "\n")
+		}
+	}
+	for _, call := range c.calls {
+		found.WriteString(call.Text + "\n")
+	}
+	state := map[string]json.RawMessage{}
+	read := func(key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+		raw, err := c.db.State(ctx, c.owner, c.from.ID, key)
+		if err == nil && len(raw) > 0 {
+			state[key], err = change(raw)
+		}
+		return err
+	}
+	among := func(text string) func(json.RawMessage) (json.RawMessage, error) {
+		return func(raw json.RawMessage) (json.RawMessage, error) {
+			var list []string
+			if json.Unmarshal(raw, &list) != nil {
+				return json.RawMessage("[]"), nil // what cannot be read vouches for nothing
+			}
+			return json.Marshal(slices.DeleteFunc(list, func(a string) bool {
+				return !strings.Contains(text, strings.TrimPrefix(a, "https://")) // people leave the scheme out
+			}))
+		}
+	}
+	err := errors.Join(read(tool.SaidKey, among(said.String())), read(tool.FoundKey, among(found.String())),
+		read(tool.ReadKey, func(raw json.RawMessage) (json.RawMessage, error) { return renamed(raw, rename) }))
+	if err == nil && len(state) > 0 {
+		_, err = c.db.Append(ctx, c.owner, jackline.Record{Session: to, State: state})
+	}
+	return err
 }
 
 // renamed copies v with all names in it changed, wherever they stand: a result may name the call that reads on.

@@ -344,6 +344,10 @@ export async function startFake({ port = 0, speed = 1, code = 'CODE', token = 'T
       const s = chat(sid)
       if (body.title !== undefined) s.session.title = body.title
       if (body.model !== undefined) s.session.model = body.model
+      if (body.ungated !== undefined && body.ungated !== !!s.session.ungated) {
+        s.session.ungated = body.ungated
+        emit(sid, '', 'label', { labels: s.session.labels, ungated: body.ungated, why: `The taint gate was switched ${body.ungated ? 'off' : 'on'}, by page.` })
+      }
       if (body.mode && body.mode !== s.session.mode) {
         s.session.mode = body.mode
         emit(sid, '', 'mode', { mode: body.mode, by: 'page' })

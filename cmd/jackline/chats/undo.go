@@ -1,8 +1,10 @@
-package main
+// Package chats holds commands about one chat: what is taken back in it, and what it asks about because of what it has read.
+package chats
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -13,8 +15,17 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 )
 
-// undoCmd takes back what a turn did to files.
-func (m *Main) undoCmd() *cobra.Command {
+// A Program is what the commands stand on.
+type Program interface {
+	// With runs f with a client of the running server, or of one inside this process.
+	With(cmd *cobra.Command, f func(context.Context, *client.Client) error) error
+
+	// Person is whoever is in front of the command, or the lack of one.
+	Person() *terminal.Terminal
+}
+
+// Undo is the command that takes back what a turn did to files.
+func Undo(p Program) *cobra.Command {
 	var only []string
 	dry, force, asJSON := false, false, false
 	cmd := &cobra.Command{
@@ -23,7 +34,7 @@ func (m *Main) undoCmd() *cobra.Command {
 			"turns. A file that was changed since is left alone, unless --force says that it is to go too. What an undo did can be undone by\n" +
 			"the name that it prints.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				chat, err := client.Ask[struct{ Session jackline.SessionID }](ctx, c, http.MethodGet, "/api/changes/"+url.PathEscape(args[0]), nil)
 				if err != nil {
 					return err
@@ -37,9 +48,9 @@ func (m *Main) undoCmd() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return m.json(r)
+					return p.Person().JSON(r)
 				}
-				return m.showUndone(r, dry, force)
+				return showUndone(p.Person().Out, r, dry, force)
 			})
 		},
 	}
@@ -57,9 +68,9 @@ type undone struct {
 }
 
 // showUndone tells a person what an undo did, or would do. Files that stayed as they were are an error.
-func (m *Main) showUndone(r undone, dry, force bool) error {
+func showUndone(out io.Writer, r undone, dry, force bool) error {
 	if len(r.Files) == 0 {
-		fmt.Fprintln(m.Out, "It changed no files.")
+		fmt.Fprintln(out, "It changed no files.")
 		return nil
 	}
 	conflicts, stuck := 0, 0
@@ -67,24 +78,24 @@ func (m *Main) showUndone(r undone, dry, force bool) error {
 		path := terminal.OneLine(f.Path)
 		switch f.State {
 		case jackline.UndoReady:
-			fmt.Fprintf(m.Out, "would %s  %s\n", f.Does, path)
+			fmt.Fprintf(out, "would %s  %s\n", f.Does, path)
 		case jackline.UndoDone:
-			fmt.Fprintf(m.Out, "%sd  %s\n", f.Does, path)
+			fmt.Fprintf(out, "%sd  %s\n", f.Does, path)
 		case jackline.UndoAlready:
-			fmt.Fprintf(m.Out, "unchanged  %s\n", path)
+			fmt.Fprintf(out, "unchanged  %s\n", path)
 		case jackline.UndoConflict:
 			conflicts++
-			fmt.Fprintf(m.Out, "conflict  %s: %s\n", path, terminal.OneLine(f.Why))
+			fmt.Fprintf(out, "conflict  %s: %s\n", path, terminal.OneLine(f.Why))
 		case jackline.UndoCannot:
 			stuck++
-			fmt.Fprintf(m.Out, "left  %s: %s\n", path, terminal.OneLine(f.Why))
+			fmt.Fprintf(out, "left  %s: %s\n", path, terminal.OneLine(f.Why))
 		}
 		if dry && f.Patch != "" {
-			fmt.Fprintln(m.Out, terminal.Plain(f.Patch))
+			fmt.Fprintln(out, terminal.Plain(f.Patch))
 		}
 	}
 	if r.ID != "" {
-		fmt.Fprintf(m.Out, "To undo this: jackline sessions undo %s\n", terminal.OneLine(r.ID))
+		fmt.Fprintf(out, "To undo this: jackline sessions undo %s\n", terminal.OneLine(r.ID))
 	}
 	if dry || conflicts+stuck == 0 {
 		return nil
