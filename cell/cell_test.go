@@ -353,7 +353,7 @@ func TestHosts(t *testing.T) {
 		if len(notes) != 1 || !strings.Contains(notes[0], "bad.example:80") {
 			t.Errorf("%q", notes)
 		}
-		if r, _ := w.run(t, curl+" -sS -m 10 http://good.example/ 2>/dev/null; env | grep -ci proxy", Uses{}); r.Output != "0\n" {
+		if r, _ := w.run(t, curl+" -sS -m 10 http://good.example/ 2>/dev/null; env | grep -ciE '^(https?|all|no)_proxy='", Uses{}); r.Output != "0\n" {
 			t.Errorf("without hosts: %q", r.Output)
 		}
 	})
