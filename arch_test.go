@@ -75,6 +75,9 @@ var ours = law{
 		// What binds the lines of the audit.
 		"store/chain": 1,
 
+		// Who watches the log.
+		"store/watch": 1,
+
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
 

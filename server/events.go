@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/store/watch"
 )
 
 const (
@@ -173,10 +173,10 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, f feed, at int
 }
 
 // pour writes the log from a cursor to its end, with live events where they belong, and returns the new cursor.
-func (s *Server) pour(ctx context.Context, out *frames, f feed, at int64, live []store.LiveEvent) (int64, error) {
+func (s *Server) pour(ctx context.Context, out *frames, f feed, at int64, live []watch.Event) (int64, error) {
 	// The log is read after the live events were taken, so it may have run ahead of some that came in between: what belongs
 	// before an event that was sent is superseded by it, and would stand for ever if it came now.
-	live = slices.DeleteFunc(live, func(l store.LiveEvent) bool { return l.After < out.sent[l.Session] })
+	live = slices.DeleteFunc(live, func(l watch.Event) bool { return l.After < out.sent[l.Session] })
 	for {
 		events, err := f.read(ctx, at)
 		if err != nil {
@@ -187,7 +187,7 @@ func (s *Server) pour(ctx context.Context, out *frames, f feed, at int64, live [
 		}
 		last := len(events) < eventPage
 		if last {
-			events = store.Interleave(events, live)
+			events = watch.Interleave(events, live)
 		}
 		for _, e := range events {
 			if err := out.event(e); err != nil {

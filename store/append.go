@@ -34,7 +34,7 @@ func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Reco
 	}
 	p := &piece{op: op, run: r.write, sync: rec.Sync, whose: r.whose, soon: rec.Soon}
 	if len(r.events) > 0 {
-		p.after = func() { d.hub.grew(owner, rec.Session, r.events) }
+		p.after = func() { d.hub.Grew(owner, rec.Session, r.events) }
 	}
 	if err := d.submit(ctx, p); err != nil || rec.Soon {
 		return nil, err

@@ -32,7 +32,7 @@ func (d *DB) Events(ctx context.Context, owner jackline.Owner, session jackline.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if events := d.hub.since(owner, session, afterID, page(limit)); len(events) > 0 && !d.queue.isShut() {
+	if events := d.hub.Since(owner, session, afterID, page(limit)); len(events) > 0 && !d.queue.isShut() {
 		return events, nil
 	}
 	events, err := many(ctx, d, op, scanEvent,

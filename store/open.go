@@ -24,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/watch"
 )
 
 // The files of the data folder.
@@ -57,7 +58,7 @@ type DB struct {
 
 	sealedTo atomic.Int64 // the last line of the audit that this process put into the head
 
-	hub    *hub
+	hub    *watch.Hub
 	queue  *queue
 	writer *writer
 	done   chan struct{} // closed when the writer has ended
@@ -91,7 +92,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, jackline.E(op, jackline.Invalid, err, "The data folder has no usable path.")
 	}
-	d := &DB{dir: dir, hub: newHub(), queue: newQueue(), done: make(chan struct{})}
+	d := &DB{dir: dir, hub: watch.NewHub(), queue: newQueue(), done: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			_ = d.release()
@@ -170,7 +171,7 @@ func (d *DB) Close() error {
 		d.queue.shut()
 		<-d.done
 		d.ended = d.release()
-		d.hub.wakeAll()
+		d.hub.WakeAll()
 	})
 	return d.ended
 }

@@ -174,6 +174,6 @@ func (d *DB) DeleteSession(ctx context.Context, owner jackline.Owner, id jacklin
 	if err != nil {
 		return err
 	}
-	d.hub.forget(id)
+	d.hub.Forget(id)
 	return d.sweepFiles(ctx, op)
 }

@@ -126,7 +126,7 @@ func (d *DB) queued(ctx context.Context, op string, owner jackline.Owner, id jac
 		logged = r.events
 		return nil
 	}
-	p.after = func() { d.hub.grew(owner, t.Session, logged) }
+	p.after = func() { d.hub.Grew(owner, t.Session, logged) }
 	err = d.submit(ctx, p)
 	return t, err
 }

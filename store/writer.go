@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/watch"
 )
 
 const (
@@ -159,7 +160,7 @@ type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	queue *queue
-	hub   *hub
+	hub   *watch.Hub
 
 	written atomic.Int64  // commits so far, for whoever does not hold it
 	commits int           // since the last checkpoint was asked for
@@ -238,8 +239,8 @@ func (w *writer) loop() {
 			if w.drain() {
 				return
 			}
-		case <-w.hub.changed:
-			switch watched := w.hub.watched(); {
+		case <-w.hub.Changed():
+			switch watched := w.hub.Watched(); {
 			case watched && ticker == nil:
 				look() // what another process wrote since the last look
 				ticker = time.NewTicker(pollEvery)
@@ -272,7 +273,7 @@ func (w *writer) look() error {
 	}
 	w.version = v
 	w.forget()
-	w.hub.wakeAll()
+	w.hub.WakeAll()
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/watch"
 )
 
 // hold keeps the writer busy until the function that it gives is called.
@@ -242,7 +243,7 @@ func TestPolling(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		awake := func(w *Watcher, within time.Duration) bool {
+		awake := func(w *watch.Watcher, within time.Duration) bool {
 			select {
 			case <-w.Wake():
 				return true
@@ -338,22 +339,22 @@ func TestLeaseLapses(t *testing.T) {
 
 func TestInterleave(t *testing.T) {
 	e := func(seq int64) jackline.Event { return jackline.Event{Seq: seq, Type: "log"} }
-	l := func(after int64) LiveEvent {
-		return LiveEvent{Event: jackline.Event{Type: fmt.Sprint(after)}, After: after}
+	l := func(after int64) watch.Event {
+		return watch.Event{Event: jackline.Event{Type: fmt.Sprint(after)}, After: after}
 	}
 	for _, test := range []struct {
 		log  []jackline.Event
-		live []LiveEvent
+		live []watch.Event
 		want string
 	}{
 		{nil, nil, ""},
-		{nil, []LiveEvent{l(1), l(2)}, "1 2"},
+		{nil, []watch.Event{l(1), l(2)}, "1 2"},
 		{[]jackline.Event{e(1), e(2)}, nil, "log log"},
-		{[]jackline.Event{e(3), e(5)}, []LiveEvent{l(2), l(3), l(4), l(5), l(9)}, "2 log 3 4 log 5 9"},
-		{[]jackline.Event{e(3)}, []LiveEvent{l(0), l(0)}, "0 0 log"},
+		{[]jackline.Event{e(3), e(5)}, []watch.Event{l(2), l(3), l(4), l(5), l(9)}, "2 log 3 4 log 5 9"},
+		{[]jackline.Event{e(3)}, []watch.Event{l(0), l(0)}, "0 0 log"},
 	} {
 		var got []string
-		for _, v := range Interleave(test.log, test.live) {
+		for _, v := range watch.Interleave(test.log, test.live) {
 			got = append(got, v.Type)
 		}
 		if s := strings.Join(got, " "); s != test.want {

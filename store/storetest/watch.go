@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store"
+	"github.com/jackline-ai/jackline/store/watch"
 )
 
 // watchOrder follows the log while many write: nothing is seen before it can be read, nothing is missed, nothing
@@ -108,7 +109,7 @@ func delta(s jackline.SessionID, text string) jackline.Event {
 func live(t *testing.T, db *store.DB) {
 	s, other, foreign := session(t, db, alice), session(t, db, alice), session(t, db, bob)
 	one, all, bobs, peeping := db.Watch(alice, s), db.Watch(alice, ""), db.Watch(bob, ""), db.Watch(bob, s)
-	for _, w := range []*store.Watcher{one, all, bobs, peeping} {
+	for _, w := range []*watch.Watcher{one, all, bobs, peeping} {
 		defer w.Close()
 		<-w.Wake()
 	}
@@ -120,27 +121,27 @@ func live(t *testing.T, db *store.DB) {
 	db.Live(alice, d4)
 	<-one.Wake()
 	<-all.Wake()
-	same(t, "the session", store.Interleave(events(t, db, alice, s), one.Live()), []jackline.Event{d1, d2, log[0], d3})
-	same(t, "all sessions", store.Interleave(log, all.Live()), []jackline.Event{d1, d2, log[0], d3, d4})
-	same(t, "taken", one.Live(), []store.LiveEvent(nil))
-	for _, w := range []*store.Watcher{bobs, peeping} {
+	same(t, "the session", watch.Interleave(events(t, db, alice, s), one.Live()), []jackline.Event{d1, d2, log[0], d3})
+	same(t, "all sessions", watch.Interleave(log, all.Live()), []jackline.Event{d1, d2, log[0], d3, d4})
+	same(t, "taken", one.Live(), []watch.Event(nil))
+	for _, w := range []*watch.Watcher{bobs, peeping} {
 		select {
 		case <-w.Wake():
 			t.Fatal("bob was woken by alice's events")
 		default:
 		}
-		same(t, "bob's", w.Live(), []store.LiveEvent(nil))
+		same(t, "bob's", w.Live(), []watch.Event(nil))
 	}
 	db.Live(bob, delta(foreign, "x"))
 	<-bobs.Wake()
 	if n := len(bobs.Live()); n != 1 {
 		t.Fatalf("bob sees %d", n)
 	}
-	same(t, "alice's", all.Live(), []store.LiveEvent(nil))
+	same(t, "alice's", all.Live(), []watch.Event(nil))
 	one.Close()
 	one.Close()
 	db.Live(alice, d1)
-	same(t, "after the end", one.Live(), []store.LiveEvent(nil))
+	same(t, "after the end", one.Live(), []watch.Event(nil))
 }
 
 // lagging readers lose the oldest transient events, never the newest, and no logged one.
