@@ -78,6 +78,9 @@ var ours = law{
 		// Who watches the log.
 		"store/watch": 1,
 
+		// What is sealed.
+		"store/vault": 1,
+
 		// The way to an engine, which every adapter takes.
 		"model/engine": 1,
 

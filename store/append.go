@@ -327,10 +327,10 @@ func (r *record) writeItems(w *writer, h *head) error {
 			h.item++
 			var opaque []byte
 			if it.Opaque != "" {
-				opaque = r.db.boxes.items.seal([]byte(it.Opaque), opaqueRow(r.session, h.item)...)
+				opaque = r.db.boxes.items.Seal([]byte(it.Opaque), opaqueRow(r.session, h.item)...)
 			}
 			args = append(args, string(r.session), h.item, h.gen, string(it.Turn), string(it.Role), joined(it.Calls),
-				string(it.Call), it.Keep, joined(it.Images), r.db.boxes.items.seal([]byte(it.Text), itemRow(r.session, h.item)...), opaque)
+				string(it.Call), it.Keep, joined(it.Images), r.db.boxes.items.Seal([]byte(it.Text), itemRow(r.session, h.item)...), opaque)
 		}
 	}
 	return w.insert(sqlItems, 11, args)

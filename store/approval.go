@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // An approvalRow is an approval made ready for the writer.
@@ -40,7 +41,7 @@ func (d *DB) approvalRow(a jackline.Approval, from jackline.ApprovalState) (appr
 	if err != nil {
 		return approvalRow{}, jackline.E("store.Append", jackline.Invalid, err, "An approval cannot be written.")
 	}
-	sealed := d.boxes.approvals.seal(pack(string(text), args, edited, a.Digest, string(a.Seal), string(facts)), string(a.ID))
+	sealed := d.boxes.approvals.Seal(vault.Pack(string(text), args, edited, a.Digest, string(a.Seal), string(facts)), string(a.ID))
 	return approvalRow{a.ID, []any{string(a.ID), string(a.Session), string(a.Owner), string(a.Turn), string(a.Call), string(a.State),
 		nanos(a.Created), nanos(a.Expires), sealed, string(from)}}, nil
 }
@@ -75,17 +76,17 @@ func (d *DB) scanApproval(s scanner) (a jackline.Approval, err error) {
 	if err = s.Scan(&id, &session, &owner, &state, &sealed); err != nil {
 		return a, err
 	}
-	plain, err := d.boxes.approvals.open(sealed, string(id))
+	plain, err := d.boxes.approvals.Open(sealed, string(id))
 	if err != nil {
 		return a, unsealable("approval", err)
 	}
 	var text, args, edited, digest, seal, facts string
-	err = unpack(plain, &text, &args, &edited, &digest, &seal)
+	err = vault.Unpack(plain, &text, &args, &edited, &digest, &seal)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &a)
 	}
 	// A row of an earlier version ends here. Its seal is of an earlier form, too, so it can be denied and asked about anew.
-	if err == nil && unpack(plain, &text, &args, &edited, &digest, &seal, &facts) == nil {
+	if err == nil && vault.Unpack(plain, &text, &args, &edited, &digest, &seal, &facts) == nil {
 		err = json.Unmarshal([]byte(facts), &a.Facts)
 	}
 	if err != nil {
@@ -162,7 +163,7 @@ const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kin
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), g.Terms, d.boxes.grants.seal([]byte(g.Value), grantRow(g)...)}
+		string(g.Approval), nanos(g.Created), nanos(g.Revoked), g.Terms, d.boxes.grants.Seal([]byte(g.Value), grantRow(g)...)}
 }
 
 // grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
@@ -183,7 +184,7 @@ func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	if err != nil {
 		return g, err
 	}
-	plain, err := d.boxes.grants.open(sealed, grantRow(g)...)
+	plain, err := d.boxes.grants.Open(sealed, grantRow(g)...)
 	if err != nil {
 		return g, unsealable("grant", err)
 	}

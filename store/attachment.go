@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // Limits of a session's attachments. What is attached is read by a model with a window, and stays on the disk as long as the
@@ -21,14 +22,14 @@ const (
 )
 
 // An attachment is two files of the folder attachments: SESSION/ID, as it came, and SESSION/ID.text, what there was to read in it;
-// an image has no text. See [vault].
+// an image has no text. See [vault.Vault].
 const textFile = ".text"
 
 // Attach keeps a file with a session, and gives it back as stored: with an ID, and what can be counted filled in. A session that
 // is full is a [jackline.Conflict].
 func (d *DB) Attach(ctx context.Context, owner jackline.Owner, a jackline.Attachment, data []byte, text string) (jackline.Attachment, error) {
 	const op = "store.Attach"
-	if !plainName(string(a.Session)) {
+	if !vault.PlainName(string(a.Session)) {
 		return a, absent(op, "session")
 	}
 	if err := d.own(ctx, op, owner, a.Session); err != nil {
@@ -39,12 +40,12 @@ func (d *DB) Attach(ctx context.Context, owner jackline.Owner, a jackline.Attach
 	if err := d.room(ctx, op, a); err != nil { // before it is on the disk
 		return a, err
 	}
-	err := d.files.write(a.Session, string(a.ID), data)
+	err := d.files.Write(a.Session, string(a.ID), data)
 	if err == nil && text != "" {
-		err = d.files.write(a.Session, string(a.ID)+textFile, []byte(text))
+		err = d.files.Write(a.Session, string(a.ID)+textFile, []byte(text))
 	}
 	if err == nil {
-		sealed := d.boxes.attachments.seal(pack(a.Name, a.Type, a.Note), string(a.ID))
+		sealed := d.boxes.attachments.Seal(vault.Pack(a.Name, a.Type, a.Note), string(a.ID))
 		err = d.update(ctx, op, func(w *writer) error {
 			if err := w.own(op, owner, a.Session); err != nil {
 				return err
@@ -90,9 +91,9 @@ func (d *DB) scanAttachment(s scanner) (a jackline.Attachment, err error) {
 	if err = s.Scan(&a.ID, &a.Session, &a.Size, &a.Chars, moment{&a.Created}, &sealed); err != nil {
 		return a, err
 	}
-	plain, err := d.boxes.attachments.open(sealed, string(a.ID))
+	plain, err := d.boxes.attachments.Open(sealed, string(a.ID))
 	if err == nil {
-		err = unpack(plain, &a.Name, &a.Type, &a.Note)
+		err = vault.Unpack(plain, &a.Name, &a.Type, &a.Note)
 	}
 	if err != nil {
 		return a, unsealable("attachment", err)
@@ -121,7 +122,7 @@ func (d *DB) AttachmentData(ctx context.Context, owner jackline.Owner, id jackli
 	if err != nil {
 		return nil, err
 	}
-	data, err := d.files.all(a.Session, string(a.ID))
+	data, err := d.files.All(a.Session, string(a.ID))
 	return data, attachFault(op, err)
 }
 
@@ -132,7 +133,7 @@ func (d *DB) AttachmentText(ctx context.Context, owner jackline.Owner, id jackli
 	if err != nil || a.Chars == 0 {
 		return "", err
 	}
-	text, err := d.files.all(a.Session, string(a.ID)+textFile)
+	text, err := d.files.All(a.Session, string(a.ID)+textFile)
 	return string(text), attachFault(op, err)
 }
 
@@ -162,7 +163,7 @@ func (d *DB) Detach(ctx context.Context, owner jackline.Owner, id jackline.Attac
 func (d *DB) dropFiles(a jackline.Attachment) error {
 	var errs []error
 	for _, name := range []string{string(a.ID), string(a.ID) + textFile} {
-		if err := d.files.root.Remove(string(a.Session) + "/" + name); !errors.Is(err, fs.ErrNotExist) {
+		if err := d.files.Root.Remove(string(a.Session) + "/" + name); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

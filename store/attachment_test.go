@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // TestAttachments keeps a file, reads it as its owner and as somebody else, and loses it with its session.
@@ -16,7 +17,7 @@ func TestAttachments(t *testing.T) {
 	d := openTest(t, dir)
 	ctx := t.Context()
 	s := newSession(t, d, me)
-	data := bytes.Repeat([]byte{0, 1, 255}, chunkSize) // several chunks, and no text
+	data := bytes.Repeat([]byte{0, 1, 255}, vault.ChunkSize) // several chunks, and no text
 	a, err := d.Attach(ctx, me, jackline.Attachment{Session: s.ID, Name: canary, Type: "application/pdf", Note: canary}, data, canary+"äö")
 	if err != nil {
 		t.Fatal(err)

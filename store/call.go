@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 const sqlCall = `INSERT INTO calls (id, session, turn, step, idx, native, asked, name, cut, state, outcome, source, dropped, cached, denied_by, acts, ms, started, sealed)
@@ -26,7 +27,7 @@ func (d *DB) callArgs(c jackline.Call) []any {
 		b, _ := json.Marshal(c.Changes) // a struct of plain fields cannot fail
 		changes = string(b)
 	}
-	sealed := d.boxes.calls.seal(pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes, rulings), string(c.ID), string(c.Session))
+	sealed := d.boxes.calls.Seal(vault.Pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes, rulings), string(c.ID), string(c.Session))
 	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, bit(c.Cut), string(c.State),
 		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, bit(c.Acts), c.MS, nanos(c.Started), sealed}
 }
@@ -42,14 +43,14 @@ func (d *DB) scanCall(s scanner) (c jackline.Call, err error) {
 	if err != nil {
 		return c, err
 	}
-	plain, err := d.boxes.calls.open(sealed, string(c.ID), string(c.Session))
+	plain, err := d.boxes.calls.Open(sealed, string(c.ID), string(c.Session))
 	if err != nil {
 		return c, unsealable("call", err)
 	}
 	var args, changes, rulings string
-	if unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes, &rulings) != nil {
+	if vault.Unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes, &rulings) != nil {
 		rulings = "" // a version that kept none wrote it
-		if err := unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes); err != nil {
+		if err := vault.Unpack(plain, &args, &c.Text, &c.Origin, &c.Stamp, &c.Title, &c.Reason, &changes); err != nil {
 			return c, unsealable("call", err)
 		}
 	}
@@ -111,13 +112,13 @@ func (d *DB) History(ctx context.Context, owner jackline.Owner, session jackline
 		for id := range strings.FieldsSeq(images) {
 			it.Images = append(it.Images, jackline.AttachmentID(id))
 		}
-		plain, err := d.boxes.items.open(sealed, itemRow(session, n)...)
+		plain, err := d.boxes.items.Open(sealed, itemRow(session, n)...)
 		if err != nil {
 			return it, unsealable("part of a chat", err)
 		}
 		it.Text = string(plain)
 		if len(opaque) > 0 {
-			if plain, err = d.boxes.items.open(opaque, opaqueRow(session, n)...); err != nil {
+			if plain, err = d.boxes.items.Open(opaque, opaqueRow(session, n)...); err != nil {
 				return it, unsealable("part of a chat", err)
 			}
 			it.Opaque = string(plain)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 func auditKeys(master []byte) chain.Keys {
-	return chain.KeysOf(func(purpose string) []byte { return subkey(master, purpose) })
+	return chain.KeysOf(func(purpose string) []byte { return vault.Subkey(master, purpose) })
 }
 
 // keepSealing seals the end of the audit once a minute while it grows.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/redact"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // Hide says what knows the secrets of this program, so that the log and the columns that are searched hide them. It is called before
@@ -20,7 +21,7 @@ func (d *DB) hidden(t jackline.Turn) (shown jackline.Turn, sealed []byte) {
 	if shown.Prompt == t.Prompt && shown.Answer == t.Answer && shown.Reason == t.Reason {
 		return shown, nil
 	}
-	return shown, d.boxes.turns.seal(pack(t.Prompt, t.Answer, t.Reason), string(t.ID))
+	return shown, d.boxes.turns.Seal(vault.Pack(t.Prompt, t.Answer, t.Reason), string(t.ID))
 }
 
 // exact gives a turn the words that were sealed.
@@ -28,11 +29,11 @@ func (d *DB) exact(t *jackline.Turn, sealed []byte) error {
 	if len(sealed) == 0 {
 		return nil
 	}
-	plain, err := d.boxes.turns.open(sealed, string(t.ID))
+	plain, err := d.boxes.turns.Open(sealed, string(t.ID))
 	if err != nil {
 		return unsealable("turn", err)
 	}
-	return unpack(plain, &t.Prompt, &t.Answer, &t.Reason)
+	return vault.Unpack(plain, &t.Prompt, &t.Answer, &t.Reason)
 }
 
 // sealedState is how a state is kept that holds a secret: words that wait for their turn may.
@@ -45,7 +46,7 @@ func (d *DB) keepState(session jackline.SessionID, name string, v json.RawMessag
 	if clean := d.hider.JSON(v); string(clean) == string(v) {
 		return string(v)
 	}
-	kept, err := json.Marshal(sealedState{base64.StdEncoding.EncodeToString(d.boxes.state.seal(v, string(session), name))})
+	kept, err := json.Marshal(sealedState{base64.StdEncoding.EncodeToString(d.boxes.state.Seal(v, string(session), name))})
 	if err != nil {
 		panic("store: " + err.Error()) // a struct of one string
 	}
@@ -65,7 +66,7 @@ func (d *DB) readState(session jackline.SessionID, name string, v json.RawMessag
 	if err != nil {
 		return nil, unsealable("state", err)
 	}
-	plain, err := d.boxes.state.open(sealed, string(session), name)
+	plain, err := d.boxes.state.Open(sealed, string(session), name)
 	if err != nil {
 		return nil, unsealable("state", err)
 	}

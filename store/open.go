@@ -24,6 +24,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/redact"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/vault"
 	"github.com/jackline-ai/jackline/store/watch"
 )
 
@@ -47,10 +48,10 @@ type DB struct {
 	hider  *redact.Redactor
 	spare  map[string]bool // settings that are learnt again; see Spare
 	lost   func(name string, err error)
-	keys   chain.Keys // of the audit
-	spill  vault      // long results
-	files  vault      // attachments
-	undo   vault      // what files held
+	keys   chain.Keys  // of the audit
+	spill  vault.Vault // long results
+	files  vault.Vault // attachments
+	undo   vault.Vault // what files held
 
 	read       *sql.DB
 	statements statements // of read
@@ -67,20 +68,20 @@ type DB struct {
 }
 
 // boxes are the seals, one for each table with a sealed column.
-type boxes struct{ calls, items, approvals, grants, settings, attachments, snapshots, turns, state box }
+type boxes struct{ calls, items, approvals, grants, settings, attachments, snapshots, turns, state vault.Box }
 
 func newBoxes(master []byte) boxes {
 	return boxes{
-		calls:     newBox(master, "calls"),
-		items:     newBox(master, "items"),
-		approvals: newBox(master, "approvals"),
-		grants:    newBox(master, "grants"),
-		settings:  newBox(master, "settings"),
+		calls:     vault.NewBox(master, "calls"),
+		items:     vault.NewBox(master, "items"),
+		approvals: vault.NewBox(master, "approvals"),
+		grants:    vault.NewBox(master, "grants"),
+		settings:  vault.NewBox(master, "settings"),
 
-		attachments: newBox(master, "attachments"),
-		snapshots:   newBox(master, "snapshots"),
-		turns:       newBox(master, "turns"),
-		state:       newBox(master, "state"),
+		attachments: vault.NewBox(master, "attachments"),
+		snapshots:   vault.NewBox(master, "snapshots"),
+		turns:       vault.NewBox(master, "turns"),
+		state:       vault.NewBox(master, "state"),
 	}
 }
 
@@ -102,8 +103,8 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	if err != nil {
 		return nil, folderFault(op, dir, err)
 	}
-	for folder, v := range map[string]*vault{folderOut: &d.spill, folderIn: &d.files, folderOld: &d.undo} {
-		if v.root, err = os.OpenRoot(filepath.Join(dir, folder)); err != nil {
+	for folder, v := range map[string]*vault.Vault{folderOut: &d.spill, folderIn: &d.files, folderOld: &d.undo} {
+		if v.Root, err = os.OpenRoot(filepath.Join(dir, folder)); err != nil {
 			return nil, folderFault(op, dir, err)
 		}
 	}
@@ -130,7 +131,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, folderFault(op, dir, err)
 	}
 	d.boxes, d.keys = newBoxes(d.master), auditKeys(d.master)
-	d.spill.box, d.files.box, d.undo.box = newBox(d.master, "spill"), newBox(d.master, "attached"), newBox(d.master, "undo")
+	d.spill.Box, d.files.Box, d.undo.Box = vault.NewBox(d.master, "spill"), vault.NewBox(d.master, "attached"), vault.NewBox(d.master, "undo")
 	if err := d.prepare(ctx, fresh); err != nil {
 		return nil, openFault(op, dir, err)
 	}
@@ -215,9 +216,9 @@ func (d *DB) release() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	for _, v := range []*vault{&d.spill, &d.files, &d.undo} {
-		if v.root != nil {
-			errs = append(errs, v.root.Close())
+	for _, v := range []*vault.Vault{&d.spill, &d.files, &d.undo} {
+		if v.Root != nil {
+			errs = append(errs, v.Root.Close())
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -227,7 +228,7 @@ func (d *DB) release() error {
 }
 
 // Key makes a key for a purpose of the caller's, 32 bytes, the same one each time.
-func (d *DB) Key(purpose string) []byte { return subkey(d.master, "for "+purpose) }
+func (d *DB) Key(purpose string) []byte { return vault.Subkey(d.master, "for "+purpose) }
 
 // Dir is the data folder.
 func (d *DB) Dir() string { return d.dir }
@@ -302,7 +303,7 @@ func openKey(dir string, exists bool) ([]byte, error) {
 		return nil, err
 	}
 	master, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(master) != keySize {
+	if err != nil || len(master) != vault.KeySize {
 		return nil, jackline.E("store.Open", jackline.Conflict, err,
 			"The key file %s is damaged: put it back from a backup.", path)
 	}
@@ -312,7 +313,7 @@ func openKey(dir string, exists bool) ([]byte, error) {
 // makeKey writes a new key and gives it its name in one step, so that of two processes one makes the key and the
 // other finds it whole.
 func makeKey(dir, path string) error {
-	secret := make([]byte, keySize)
+	secret := make([]byte, vault.KeySize)
 	_, _ = rand.Read(secret) // it never fails
 	f, err := os.CreateTemp(dir, ".key-*")
 	if err != nil {
@@ -405,7 +406,7 @@ func (d *DB) prepare(ctx context.Context, fresh bool) error {
 	if err := d.writable(ctx); err != nil {
 		return err
 	}
-	id := hex.EncodeToString(subkey(d.master, "id")[:8])
+	id := hex.EncodeToString(vault.Subkey(d.master, "id")[:8])
 	have, err := d.keyID(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		// Of two processes that come here at once one writes it, and both read what it wrote.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // refused opens a folder in vain and gives what a person is told.
@@ -55,7 +56,7 @@ func TestReopen(t *testing.T) {
 	if _, err := d.Session(t.Context(), me, s); err != nil {
 		t.Fatal(err)
 	}
-	if string(readFile(t, filepath.Join(dir, fileKey))) != key || len(key) != 2*keySize+1 {
+	if string(readFile(t, filepath.Join(dir, fileKey))) != key || len(key) != 2*vault.KeySize+1 {
 		t.Fatal("the key changed")
 	}
 	left, err := os.ReadDir(dir)
@@ -162,13 +163,13 @@ func TestKeyMissing(t *testing.T) {
 	if _, err := os.Stat(key); err == nil {
 		t.Fatal("a new key was made")
 	}
-	for _, bad := range []string{"", "abc", strings.Repeat("zz", keySize), string(secret) + "00"} {
+	for _, bad := range []string{"", "abc", strings.Repeat("zz", vault.KeySize), string(secret) + "00"} {
 		if err := os.WriteFile(key, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, dir, jackline.Conflict, key, "damaged")
 	}
-	if err := os.WriteFile(key, []byte(strings.Repeat("00", keySize)), 0o600); err != nil {
+	if err := os.WriteFile(key, []byte(strings.Repeat("00", vault.KeySize)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, dir, jackline.Conflict, "another database")

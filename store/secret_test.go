@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 const canary = "c4n4ry-of-the-deep"
@@ -106,7 +107,7 @@ func TestSealedRowsStayInPlace(t *testing.T) {
 		if err := d.PutSetting(ctx, me, n, json.RawMessage(n)); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.WriteSpill(ctx, me, s, rec.Calls[0].ID, string(bytes.Repeat([]byte(n), (i+2)*chunkSize))); err != nil {
+		if err := d.WriteSpill(ctx, me, s, rec.Calls[0].ID, string(bytes.Repeat([]byte(n), (i+2)*vault.ChunkSize))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,9 +163,9 @@ func TestSealedRowsStayInPlace(t *testing.T) {
 	b1, b2 := readFile(t, one), readFile(t, two)
 	for what, forged := range map[string][]byte{
 		"another call's":   b1,
-		"cut at a chunk":   b2[:chunkSealed],
+		"cut at a chunk":   b2[:vault.ChunkSealed],
 		"cut in a chunk":   b2[:len(b2)-1],
-		"chunks exchanged": append(append([]byte{}, b2[chunkSealed:2*chunkSealed]...), b2[:chunkSealed]...),
+		"chunks exchanged": append(append([]byte{}, b2[vault.ChunkSealed:2*vault.ChunkSealed]...), b2[:vault.ChunkSealed]...),
 	} {
 		if err := os.WriteFile(two, forged, 0o600); err != nil {
 			t.Fatal(err)

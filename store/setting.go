@@ -53,7 +53,7 @@ func (d *DB) scanSetting(owner jackline.Owner) func(scanner) (setting, error) {
 		if err = s.Scan(&v.name, &sealed); err != nil {
 			return v, err
 		}
-		plain, err := d.boxes.settings.open(sealed, string(owner), v.name)
+		plain, err := d.boxes.settings.Open(sealed, string(owner), v.name)
 		if err != nil && d.spare[v.name] {
 			d.lost(v.name, err)
 			return v, nil // as if it had never been put
@@ -131,7 +131,7 @@ func (d *DB) putSetting(w *writer, owner jackline.Owner, name string, value json
 	}
 	_, err := w.exec(`INSERT INTO settings (owner, name, sealed) VALUES (?, ?, ?)
 		ON CONFLICT (owner, name) DO UPDATE SET sealed = excluded.sealed`,
-		string(owner), name, d.boxes.settings.seal(value, string(owner), name))
+		string(owner), name, d.boxes.settings.Seal(value, string(owner), name))
 	return err
 }
 

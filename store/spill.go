@@ -9,20 +9,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
-// A spilled result is a file SESSION/CALL of the folder spill. See [vault].
+// A spilled result is a file SESSION/CALL of the folder spill. See [vault.Vault].
 
 // WriteSpill keeps the whole text of a result that was cut for the model. It replaces what was kept for the call.
 func (d *DB) WriteSpill(ctx context.Context, owner jackline.Owner, session jackline.SessionID, call jackline.CallID, text string) error {
 	const op = "store.WriteSpill"
-	if !plainName(string(session)) || !plainName(string(call)) {
+	if !vault.PlainName(string(session)) || !vault.PlainName(string(call)) {
 		return absent(op, "call")
 	}
 	if err := d.ownCall(ctx, op, owner, session, call); err != nil {
 		return err
 	}
-	if err := d.spill.write(session, string(call), []byte(text)); err != nil {
+	if err := d.spill.Write(session, string(call), []byte(text)); err != nil {
 		return spillFault(op, err)
 	}
 	return d.update(ctx, op, func(w *writer) error {
@@ -67,7 +68,7 @@ func (d *DB) ReadSpill(ctx context.Context, owner jackline.Owner, call jackline.
 	if err != nil {
 		return "", 0, err
 	}
-	f, size, err := d.spill.open(session, string(call))
+	f, size, err := d.spill.Open(session, string(call))
 	if err != nil {
 		return "", 0, spillFault(op, err)
 	}
@@ -77,7 +78,7 @@ func (d *DB) ReadSpill(ctx context.Context, owner jackline.Owner, call jackline.
 	}
 	stop := offset + min(limit, size-offset)
 	from, to := max(0, offset-utf8.UTFMax+1), min(size, stop+utf8.UTFMax)
-	b, err := d.spill.read(f, string(call), size, from, to)
+	b, err := d.spill.Read(f, string(call), size, from, to)
 	if err != nil {
 		return "", size, spillFault(op, err)
 	}
@@ -111,4 +112,37 @@ func spillFault(op string, err error) error {
 	}
 	return jackline.E(op, jackline.Unavailable, err,
 		"A spilled result cannot be written or read: check that the disk is not full and that the data folder was not changed from outside.")
+}
+
+// sweepFiles removes the files of sessions that are gone: of the one just deleted, and of any whose deletion a crash
+// cut short. A folder is made only for a session that exists, so one without a session is nobody's.
+func (d *DB) sweepFiles(ctx context.Context, op string) error {
+	var alive map[string]bool
+	for _, v := range []*vault.Vault{&d.spill, &d.files, &d.undo} {
+		folders, err := fs.ReadDir(v.Root.FS(), ".")
+		if err != nil {
+			return spillFault(op, err)
+		}
+		if len(folders) == 0 {
+			continue
+		}
+		if alive == nil {
+			ids, err := many(ctx, d, op, func(s scanner) (id string, err error) { return id, s.Scan(&id) }, `SELECT id FROM sessions`)
+			if err != nil {
+				return err
+			}
+			alive = make(map[string]bool, len(ids))
+			for _, id := range ids {
+				alive[id] = true
+			}
+		}
+		for _, f := range folders {
+			if !alive[f.Name()] {
+				if err := v.Root.RemoveAll(f.Name()); err != nil {
+					return spillFault(op, err)
+				}
+			}
+		}
+	}
+	return nil
 }

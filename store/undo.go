@@ -13,10 +13,11 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // What was kept of files is in sealed files of the folder undo: SESSION/k_… holds contents one after the other, and SESSION/base…
-// is what [DB.KeepBase] was given. See [vault].
+// is what [DB.KeepBase] was given. See [vault.Vault].
 
 const (
 	packPrefix = "k_"
@@ -33,7 +34,7 @@ const sqlSnapshot = `INSERT INTO snapshots (session, unit, path, sealed) VALUES 
 func (d *DB) snapshotArgs(session jackline.SessionID, s jackline.Snapshot) []any {
 	key := d.digest("path", s.Path)
 	text, _ := json.Marshal(s) // a struct of plain fields cannot fail
-	return []any{string(session), s.Unit, key, d.boxes.snapshots.seal(pack(string(text), s.Path, s.Before.Link, s.After.Link), string(session), s.Unit, string(key))}
+	return []any{string(session), s.Unit, key, d.boxes.snapshots.Seal(vault.Pack(string(text), s.Path, s.Before.Link, s.After.Link), string(session), s.Unit, string(key))}
 }
 
 // digest is a keyed digest of a text: it tells nobody without the key what was digested.
@@ -55,10 +56,10 @@ func (d *DB) Snapshots(ctx context.Context, owner jackline.Owner, session jackli
 		if err = s.Scan(&key, &sealed); err != nil {
 			return v, err
 		}
-		plain, err := d.boxes.snapshots.open(sealed, string(session), unit, string(key))
+		plain, err := d.boxes.snapshots.Open(sealed, string(session), unit, string(key))
 		var text, path, before, after string
 		if err == nil {
-			err = unpack(plain, &text, &path, &before, &after)
+			err = vault.Unpack(plain, &text, &path, &before, &after)
 		}
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &v)
@@ -81,7 +82,7 @@ func (d *DB) UnitSession(ctx context.Context, owner jackline.Owner, unit string)
 // Hold keeps contents on the disk before it returns. What the session holds already is passed over.
 func (d *DB) Hold(ctx context.Context, owner jackline.Owner, session jackline.SessionID, contents []jackline.Content) error {
 	const op = "store.Hold"
-	if !plainName(string(session)) {
+	if !vault.PlainName(string(session)) {
 		return absent(op, "session")
 	}
 	if err := d.own(ctx, op, owner, session); err != nil {
@@ -113,7 +114,7 @@ func (d *DB) Hold(ctx context.Context, owner jackline.Owner, session jackline.Se
 		return nil
 	}
 	pack := jackline.NewID[string](packPrefix)
-	if err := d.undo.write(session, pack, data); err != nil {
+	if err := d.undo.Write(session, pack, data); err != nil {
 		return keepFault(op, err)
 	}
 	err := d.update(ctx, op, func(w *writer) error {
@@ -129,7 +130,7 @@ func (d *DB) Hold(ctx context.Context, owner jackline.Owner, session jackline.Se
 		return nil
 	})
 	if err != nil {
-		_ = d.undo.root.Remove(string(session) + "/" + pack)
+		_ = d.undo.Root.Remove(string(session) + "/" + pack)
 		if jackline.KindOf(err) == jackline.NotFound { // the session was deleted meanwhile, and its folder may have come back
 			_ = d.sweepFiles(ctx, op)
 		}
@@ -155,7 +156,7 @@ func (d *DB) Content(ctx context.Context, owner jackline.Owner, session jackline
 
 // kept reads a part of a file of the folder undo.
 func (d *DB) kept(op string, session jackline.SessionID, name string, start, size int) ([]byte, error) {
-	f, whole, err := d.undo.open(session, name)
+	f, whole, err := d.undo.Open(session, name)
 	if err != nil {
 		return nil, undoFault(op, err)
 	}
@@ -166,7 +167,7 @@ func (d *DB) kept(op string, session jackline.SessionID, name string, start, siz
 	if start < 0 || size < 0 || start > whole-size {
 		return nil, undoFault(op, fs.ErrNotExist)
 	}
-	data, err := d.undo.read(f, name, whole, start, start+size)
+	data, err := d.undo.Read(f, name, whole, start, start+size)
 	return data, undoFault(op, err)
 }
 
@@ -174,13 +175,13 @@ func (d *DB) kept(op string, session jackline.SessionID, name string, start, siz
 // it speaks of. It is a copy that can be made again: only the newest few sessions keep theirs.
 func (d *DB) KeepBase(ctx context.Context, owner jackline.Owner, session jackline.SessionID, name string, data []byte) error {
 	const op = "store.KeepBase"
-	if !plainName(string(session)) || name != "" && !plainName(name) {
+	if !vault.PlainName(string(session)) || name != "" && !vault.PlainName(name) {
 		return absent(op, "session")
 	}
 	if err := d.own(ctx, op, owner, session); err != nil {
 		return err
 	}
-	if err := d.undo.write(session, baseFile+name, data); err != nil {
+	if err := d.undo.Write(session, baseFile+name, data); err != nil {
 		return keepFault(op, err)
 	}
 	if name != "" {
@@ -206,7 +207,7 @@ func (d *DB) DropBase(ctx context.Context, owner jackline.Owner, session jacklin
 	}
 	var errs []error
 	for _, name := range names {
-		if err := d.undo.root.Remove(string(session) + "/" + baseFile + name); !errors.Is(err, fs.ErrNotExist) {
+		if err := d.undo.Root.Remove(string(session) + "/" + baseFile + name); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -219,25 +220,25 @@ func (d *DB) trimBases() error {
 		session string
 		used    int64
 	}
-	folders, err := fs.ReadDir(d.undo.root.FS(), ".")
+	folders, err := fs.ReadDir(d.undo.Root.FS(), ".")
 	if err != nil || len(folders) <= maxBases {
 		return err
 	}
 	var bases []base
 	for _, f := range folders {
-		if info, err := d.undo.root.Stat(f.Name() + "/" + baseFile); err == nil {
+		if info, err := d.undo.Root.Stat(f.Name() + "/" + baseFile); err == nil {
 			bases = append(bases, base{f.Name(), info.ModTime().UnixNano()})
 		}
 	}
 	slices.SortFunc(bases, func(a, b base) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(b.session, a.session)) })
 	for _, b := range bases[min(maxBases, len(bases)):] {
-		files, err := fs.ReadDir(d.undo.root.FS(), b.session)
+		files, err := fs.ReadDir(d.undo.Root.FS(), b.session)
 		if err != nil {
 			return err
 		}
 		for _, f := range files { // the list sorts first, so what is left of a crash names nothing
 			if strings.HasPrefix(f.Name(), baseFile) {
-				if err := d.undo.root.Remove(b.session + "/" + f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := d.undo.Root.Remove(b.session + "/" + f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
 			}

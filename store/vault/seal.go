@@ -1,4 +1,4 @@
-package store
+package vault
 
 import (
 	"crypto/aes"
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// keySize is the size of the master key and of all keys made from it.
-const keySize = 32
+// KeySize is the size of the master key and of all keys made from it.
+const KeySize = 32
 
-// subkey makes the key for one purpose. Two purposes never share a key.
-func subkey(master []byte, purpose string) []byte {
-	k, err := hkdf.Key(sha256.New, master, nil, "jackline store "+purpose, keySize)
+// Subkey makes the key for one purpose. Two purposes never share a key.
+func Subkey(master []byte, purpose string) []byte {
+	k, err := hkdf.Key(sha256.New, master, nil, "jackline store "+purpose, KeySize)
 	if err != nil {
 		// Only a key longer than 255 hashes, or a FIPS refusal of a short master key, fails: neither is possible.
 		panic("store: " + err.Error())
@@ -23,18 +23,19 @@ func subkey(master []byte, purpose string) []byte {
 	return k
 }
 
-// A box seals the secret column of one table. What it seals it opens only for the same row.
-type box struct {
+// A Box seals the secret column of one table. What it seals it opens only for the same row.
+type Box struct {
 	table string
 	aead  cipher.AEAD
 }
 
-func newBox(master []byte, table string) box {
-	block, err := aes.NewCipher(subkey(master, "table "+table))
+// NewBox makes the box of one table with a key made from the master key.
+func NewBox(master []byte, table string) Box {
+	block, err := aes.NewCipher(Subkey(master, "table "+table))
 	if err == nil {
 		var aead cipher.AEAD
 		if aead, err = cipher.NewGCMWithRandomNonce(block); err == nil {
-			return box{table, aead}
+			return Box{table, aead}
 		}
 	}
 	panic("store: " + err.Error()) // the key has the right size by construction
@@ -42,20 +43,22 @@ func newBox(master []byte, table string) box {
 
 // bind names what a ciphertext belongs to. The parts of a row's name are opaque ids or owner names; a zero byte
 // keeps them apart.
-func (b box) bind(row []string) []byte {
+func (b Box) bind(row []string) []byte {
 	return []byte(b.table + "\x00sealed\x00" + strings.Join(row, "\x00"))
 }
 
-func (b box) seal(plain []byte, row ...string) []byte {
+// Seal seals what belongs to a row.
+func (b Box) Seal(plain []byte, row ...string) []byte {
 	return b.aead.Seal(nil, nil, plain, b.bind(row))
 }
 
-func (b box) open(sealed []byte, row ...string) ([]byte, error) {
+// Open opens what was sealed for the very same row; anything else is an error.
+func (b Box) Open(sealed []byte, row ...string) ([]byte, error) {
 	return b.aead.Open(nil, nil, sealed, b.bind(row))
 }
 
-// pack joins parts so that unpack can take them apart. It keeps every byte, which JSON does not.
-func pack(parts ...string) []byte {
+// Pack joins parts so that Unpack can take them apart. It keeps every byte, which JSON does not.
+func Pack(parts ...string) []byte {
 	n := 0
 	for _, p := range parts {
 		n += len(p) + binary.MaxVarintLen32
@@ -70,8 +73,8 @@ func pack(parts ...string) []byte {
 
 var errUnpack = errors.New("sealed column has another form")
 
-// unpack fills the parts, in the order in which they were packed. Parts that a later version appended are left.
-func unpack(b []byte, parts ...*string) error {
+// Unpack fills the parts, in the order in which they were packed. Parts that a later version appended are left.
+func Unpack(b []byte, parts ...*string) error {
 	for _, p := range parts {
 		n, w := binary.Uvarint(b)
 		if w <= 0 || n > uint64(len(b)-w) {
