@@ -34,8 +34,11 @@ type world struct {
 // newWorld makes a world at a level, or says loudly that this machine has not that level.
 func newWorld(t testing.TB, level jackline.SandboxLevel, files map[string]string, more func(*Options)) *world {
 	t.Helper()
-	// Not in /tmp, which a command may have one of its own of.
+	// Not in /tmp, which a command may have one of its own of; this checkout may lie there.
 	around, err := filepath.Abs(filepath.Join("..", ".cache"))
+	if err == nil && strings.HasPrefix(around, "/tmp/") {
+		around = "/var/tmp"
+	}
 	if err == nil {
 		err = os.MkdirAll(around, 0o755)
 	}
