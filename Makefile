@@ -17,7 +17,7 @@ LINT         := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 export GO
 
-.PHONY: help run build install uninstall test test-go test-ui test-browser test-oracle test-model check ci fmt vet arch lint vuln fuzz bench performance cross \
+.PHONY: help run build install uninstall test test-go test-ui test-browser test-oracle test-model check ci fmt vet arch lint vuln mutation fuzz bench performance cross \
 	generate generated ui ui-current clean
 
 help: ## list what make can do
@@ -100,6 +100,10 @@ $(LINT):
 
 vuln: ## govulncheck; VULNDB=folder for a local database
 	@scripts/vuln
+
+mutation: ## take away each stage of the gate, and fail if no test notices (some ten minutes)
+	@scripts/need go
+	@$(GO) run -C tools ./mutate ..
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)

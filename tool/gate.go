@@ -213,7 +213,7 @@ func (t Tool) decode(raw json.RawMessage) (json.RawMessage, bound, error) {
 	}
 	written, err := args.Bounded(raw, maxLevels)
 	if err != nil {
-		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object.")
+		return nil, bound{}, jackline.E(op, jackline.Unprocessed, err, "The arguments are not a JSON object, or one that is nested deeper than %d levels.", maxLevels)
 	}
 	shaped, err := t.schema().Check(written)
 	if err != nil {

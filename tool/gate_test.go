@@ -132,6 +132,7 @@ func TestResolveArguments(t *testing.T) {
 		{"nothing known", `{"colour":"red"}`, "path"},
 		{"null", `{"path":null}`, "path"},
 		{"oversized", big, "larger than 1048576 bytes"},
+		{"nested", `{"path":"a","more":` + strings.Repeat(`[`, 40) + strings.Repeat(`]`, 40) + `}`, "32 levels"},
 		{"no object", `{"path":`, "JSON object"},
 		{"nothing", ``, "JSON object"},
 		{"two values", `{"path":"a"}{"path":"b"}`, "JSON object"},
