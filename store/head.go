@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/jackline-ai/jackline"
@@ -20,6 +21,8 @@ const (
 
 	// flagSealed names the flag that tells up to which line the audit was sealed: the last time, and the time before.
 	flagSealed = "audit.sealed"
+	// flagSettled names the flag that tells up to which line all was on the disk when it was looked at last.
+	flagSettled = "audit.settled"
 )
 
 func auditKeys(master []byte) chain.Keys {
@@ -58,11 +61,27 @@ type newHead struct {
 //
 // The table is on disk before the head names it: a head that is ahead of its table means that somebody cut the table.
 func (d *DB) seal(ctx context.Context) error {
+	var end chain.Head
+	if err := d.submit(ctx, d.settling(&end)); err != nil {
+		return err
+	}
 	var head newHead
-	if err := d.submit(ctx, d.sealing(&head)); err != nil {
+	if err := d.submit(ctx, d.sealing(end, &head)); err != nil {
 		return err
 	}
 	return d.putHead(head)
+}
+
+// settling puts on the disk all lines that are there, and says which is the last of them: a head must not name a line that a power
+// cut could still take.
+func (d *DB) settling(end *chain.Head) *piece {
+	return &piece{op: "store.seal", sync: true, run: func(w *writer) error {
+		if err := w.findEnd(); err != nil {
+			return err
+		}
+		*end = chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac}
+		return w.setFlag(flagSettled, strconv.FormatInt(end.N, 10)) // what writes nothing syncs nothing
+	}}
 }
 
 // ExportAudit writes lines of the audit to w, oldest first, in a form that [chain.VerifyExport] can check: the owner's, or
@@ -102,17 +121,22 @@ func (d *DB) sealLast() {
 	if d.writer.wrote <= d.sealedTo.Load() {
 		return
 	}
+	now := func(p *piece) bool {
+		p.done = make(chan error, 1)
+		d.writer.write([]*piece{p})
+		return <-p.done == nil
+	}
+	var end chain.Head
 	var head newHead
-	p := d.sealing(&head)
-	p.done = make(chan error, 1)
-	d.writer.write([]*piece{p})
-	if <-p.done == nil {
+	if now(d.settling(&end)) && now(d.sealing(end, &head)) {
 		_ = d.putHead(head)
 	}
 }
 
-// sealing is the part of it that is written into the database. It fills the head, unless there is nothing to seal.
-func (d *DB) sealing(head *newHead) *piece {
+// sealing seals up to a line that is on the disk. The file is written while the database is this process's alone, so that of two
+// that seal at once neither puts an older head over a newer one. What did not fit is written into the audit first: then head is
+// filled, and has to be written when that line is on the disk.
+func (d *DB) sealing(end chain.Head, head *newHead) *piece {
 	return &piece{op: "store.seal", sync: true, run: func(w *writer) error {
 		if err := w.findEnd(); err != nil {
 			return err
@@ -124,19 +148,25 @@ func (d *DB) sealing(head *newHead) *piece {
 			return fault
 		}
 		problem := d.keys.Against(have, err, before, w.auditEnd.n, at, ok)
-		if problem == nil && have.N == w.auditEnd.n {
-			return nil // another process did it, or there is nothing
+		if problem == nil {
+			if have.N >= end.N {
+				return nil // another process did it, or there is nothing
+			}
+			end.At = time.Now().UTC()
+			if err := d.keys.Write(d.dir, end); err != nil {
+				return folderFault("store.seal", d.dir, err)
+			}
+			d.sealedTo.Store(end.N)
+			return w.setFlag(flagSealed, fmt.Sprintf("%d %d", end.N, min(last, end.N)))
 		}
-		if err := w.setFlag(flagSealed, fmt.Sprintf("%d %d", w.auditEnd.n+bit(problem != nil), min(last, w.auditEnd.n))); err != nil {
+		if err := w.setFlag(flagSealed, fmt.Sprintf("%d %d", w.auditEnd.n+1, min(last, w.auditEnd.n))); err != nil {
 			return err
 		}
-		if problem != nil {
-			line := jackline.AuditEntry{Kind: jackline.AuditFault, What: string(problem.Kind), In: problem.N}
-			if err := w.audit(d.keys, d.audit(jackline.Local, line)); err != nil {
-				return err
-			}
+		line := jackline.AuditEntry{Kind: jackline.AuditFault, What: string(problem.Kind), In: problem.N}
+		if err := w.audit(d.keys, d.audit(jackline.Local, line)); err != nil {
+			return err
 		}
-		*head = newHead{chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac, At: time.Now().UTC()}, problem != nil}
+		*head = newHead{chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac, At: time.Now().UTC()}, true}
 		return nil
 	}}
 }
