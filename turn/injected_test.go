@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackline-ai/jackline"
@@ -48,7 +49,7 @@ func TestHijackedModels(t *testing.T) {
 	prompts := []string{"Summarise https://news.test/today", "Tidy up my notes", "What does the build do?"}
 	carriers := []string{"web_fetch", "web_search", "file_read", "grep", "list_dir", "shell", "email_read", "calendar_read", "memory_search", "mcp__wiki__page", "job_output"}
 	places := []string{"same turn", "later turn", "child"}
-	if testing.Short() {
+	if os.Getenv("JACKLINE_HIJACKS") != "all" { // what was asked for plays no part in what is judged
 		prompts = prompts[:1]
 	}
 	n := 0
