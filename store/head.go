@@ -50,12 +50,6 @@ func (d *DB) keepSealing(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// A newHead is one that is to be written. Over takes the place of one that did not fit, which is on record then.
-type newHead struct {
-	chain.Head
-	over bool
-}
-
 // seal writes the end of the audit into the head file. What does not fit between the two is written into the audit first, and
 // so is never sealed over in silence.
 //
@@ -65,7 +59,7 @@ func (d *DB) seal(ctx context.Context) error {
 	if err := d.submit(ctx, d.settling(&end)); err != nil {
 		return err
 	}
-	var head newHead
+	var head chain.Head
 	if err := d.submit(ctx, d.sealing(end, &head)); err != nil {
 		return err
 	}
@@ -127,7 +121,7 @@ func (d *DB) sealLast() {
 		return <-p.done == nil
 	}
 	var end chain.Head
-	var head newHead
+	var head chain.Head
 	if now(d.settling(&end)) && now(d.sealing(end, &head)) {
 		_ = d.putHead(head)
 	}
@@ -136,7 +130,7 @@ func (d *DB) sealLast() {
 // sealing seals up to a line that is on the disk. The file is written while the database is this process's alone, so that of two
 // that seal at once neither puts an older head over a newer one. What did not fit is written into the audit first: then head is
 // filled, and has to be written when that line is on the disk.
-func (d *DB) sealing(end chain.Head, head *newHead) *piece {
+func (d *DB) sealing(end chain.Head, head *chain.Head) *piece {
 	return &piece{op: "store.seal", sync: true, run: func(w *writer) error {
 		if err := w.findEnd(); err != nil {
 			return err
@@ -166,20 +160,18 @@ func (d *DB) sealing(end chain.Head, head *newHead) *piece {
 		if err := w.audit(d.keys, d.audit(jackline.Local, line)); err != nil {
 			return err
 		}
-		*head = newHead{chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac, At: time.Now().UTC()}, true}
+		*head = chain.Head{N: w.auditEnd.n, MAC: w.auditEnd.mac, At: time.Now().UTC()}
 		return nil
 	}}
 }
 
-// putHead writes the head, unless another process was faster and went farther.
-func (d *DB) putHead(head newHead) error {
+// putHead writes a head that takes the place of one that did not fit, if there is one.
+func (d *DB) putHead(head chain.Head) error {
 	if head.N == 0 {
 		return nil
 	}
-	if have, err := d.keys.Read(d.dir); err != nil || have.N < head.N || head.over {
-		if err := d.keys.Write(d.dir, head.Head); err != nil {
-			return folderFault("store.seal", d.dir, err)
-		}
+	if err := d.keys.Write(d.dir, head); err != nil {
+		return folderFault("store.seal", d.dir, err)
 	}
 	d.sealedTo.Store(head.N)
 	return nil
