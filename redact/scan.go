@@ -313,9 +313,9 @@ func glued(program string) bool {
 	return strings.HasPrefix(program, "mysql") || strings.HasPrefix(program, "mariadb") || program == "mycli" || program == "sshpass" || program == "7z"
 }
 
-// overlong goes on dropping a token that is longer than what was looked at.
+// overlong goes on dropping a token that is longer than what was looked at. Where a piece ends right behind that, the next one tells.
 func (s *scan) overlong(of *set) {
-	if s.pos < len(s.buf) && of[s.buf[s.pos]] {
+	if s.pos == len(s.buf) || of[s.buf[s.pos]] {
 		s.mode, s.drop = dropping, func(t string) bool { return !of[t[0]] }
 	}
 }
