@@ -196,7 +196,13 @@ func (m *Main) turn(ctx context.Context, c *client.Client, t *terminal.Terminal,
 		}
 		after, queue = w.After, queue[1:]
 		fmt.Fprintln(t.Out)
-		if w.End != nil && w.End.Status != jackline.Done && w.End.Reason != "" {
+		if w.End == nil { // what was typed has ended
+			for _, id := range w.Waiting {
+				fmt.Fprintf(m.Err, "jackline: waits for an answer: jackline approve yes %s\n", terminal.Plain(string(id)))
+			}
+			return true, nil
+		}
+		if w.End.Status != jackline.Done && w.End.Reason != "" {
 			fmt.Fprintln(m.Err, t.Paint("33", terminal.Plain(w.End.Reason)))
 		}
 	}

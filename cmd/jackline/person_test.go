@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
@@ -88,6 +90,62 @@ func TestChatFromAPipe(t *testing.T) {
 			t.Errorf("%q: exit code %d, said %q, want %q\n%s", typed, code, got, want, errs.String())
 		}
 	}
+}
+
+// Whoever ends what they type while a card is open leaves it open, and is told how to answer it later.
+func TestCardWithoutAnybody(t *testing.T) {
+	for _, args := range [][]string{{"run", "--mode", "ask", "write it"}, {"chat"}} {
+		home := t.TempDir()
+		script := filepath.Join(home, "says.txt")
+		if err := os.WriteFile(script, []byte("=== 1\n--- call file_write {\"path\": \"a.txt\", \"content\": \"one\"}\n=== 2\nWritten.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]string{"JACKLINE_HOME": home, "JACKLINE_MODEL": "script:" + script}
+		in, typing := io.Pipe()
+		var out bytes.Buffer
+		var typist sync.WaitGroup
+		errs := &noisy{until: "Allow this?", then: func() { typing.Close() }}
+		m := &Main{Args: args, Env: func(k string) string { return env[k] }, In: in, Out: &out, Err: errs, Terminal: true}
+		if args[0] == "chat" {
+			typist.Go(func() { _, _ = io.WriteString(typing, "/mode ask\nwrite it\n") }) // it ends with the pipe
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		code := m.Run(ctx)
+		cancel()
+		typist.Wait()
+		want := terminal.ExitWaiting
+		if args[0] == "chat" {
+			want = terminal.ExitOK
+		}
+		if _, err := os.Stat(filepath.Join(home, "workspace", "a.txt")); code != want || !strings.Contains(errs.String(), "jackline approve yes a_") || err == nil {
+			t.Errorf("%q: exit code %d, the file: %v\n%s%s", args, code, err, out.String(), errs.String())
+		}
+	}
+}
+
+// noisy does something once when it has been told some text.
+type noisy struct {
+	mu    sync.Mutex
+	said  bytes.Buffer
+	until string
+	then  func()
+}
+
+func (n *noisy) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said.Write(p)
+	if n.then != nil && strings.Contains(n.said.String(), n.until) {
+		n.then()
+		n.then = nil
+	}
+	return len(p), nil
+}
+
+func (n *noisy) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.said.String()
 }
 
 // A folder that stands where another one stood is another workspace.

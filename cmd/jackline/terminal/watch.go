@@ -74,7 +74,16 @@ func (t *Terminal) Follow(ctx context.Context, c *client.Client, f Following) (W
 		case line, ok := <-t.Lines:
 			switch {
 			case !ok:
-				t.Lines = nil
+				// Nobody answers here any more, and a card that stands here need not be answered at once.
+				t.Lines, t.Interactive = nil, false
+				if w.shown == nil {
+					continue
+				}
+				fmt.Fprintln(t.Err)
+				w.shown = nil
+				if over, err := w.waitsNow(ctx); over || err != nil {
+					return w.Watched, err
+				}
 			case w.shown != nil:
 				if err := w.answer(ctx, line); err != nil {
 					return w.Watched, err
@@ -178,7 +187,14 @@ func (w *watch) event(ctx context.Context, ev jackline.Event) (over bool, err er
 		}
 		w.open = slices.DeleteFunc(w.open, func(id jackline.ApprovalID) bool { return id == b.Approval })
 		if w.shown != nil && w.shown.row.ID == b.Approval {
-			w.t.Say("  (answered by %s)\n", Plain(b.By))
+			switch {
+			case b.By != "":
+				w.t.Say("  (answered by %s)\n", Plain(b.By))
+			case ev.Type == "tool.expired":
+				w.t.Say("  (nobody answered in time)\n")
+			default:
+				w.t.Say("  (taken back)\n")
+			}
 			w.shown = nil
 			return false, w.show(ctx)
 		}
