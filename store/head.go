@@ -100,7 +100,7 @@ func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.A
 
 // AuditKeys are the keys of the audit in a data folder, for checking an export. It opens no database and makes no key.
 func AuditKeys(dir string) (chain.Keys, error) {
-	master, err := openKey(dir, true)
+	master, err := vault.OpenKey(dir, true)
 	if err != nil {
 		return chain.Keys{}, folderFault("store.AuditKeys", dir, err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +29,6 @@ import (
 // The files of the data folder.
 const (
 	fileDB    = "jackline.db"
-	fileKey   = "key"
 	folderOut = "spill"
 	folderIn  = "attachments"
 	folderOld = "undo"
@@ -127,7 +124,7 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 		return nil, jackline.E(op, jackline.Conflict, nil,
 			"%s is the database of another program: choose another data folder.", path)
 	}
-	if d.master, err = openKey(dir, exists); err != nil {
+	if d.master, err = vault.OpenKey(dir, exists); err != nil {
 		return nil, folderFault(op, dir, err)
 	}
 	d.boxes, d.keys = newBoxes(d.master), auditKeys(d.master)
@@ -260,7 +257,7 @@ func openFolder(dir string) (exists bool, err error) {
 	}
 	if !exists {
 		// First the key, then the database: of two processes that begin at once, neither sees one without the other.
-		if _, err := openKey(dir, false); err != nil {
+		if _, err := vault.OpenKey(dir, false); err != nil {
 			return false, err
 		}
 	}
@@ -280,62 +277,6 @@ func openFolder(dir string) (exists bool, err error) {
 		}
 	}
 	return exists, nil
-}
-
-// openKey reads the key file, or makes one where there is no database yet that an older key would belong to.
-func openKey(dir string, exists bool) ([]byte, error) {
-	path := filepath.Join(dir, fileKey)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if exists {
-			return nil, jackline.E("store.Open", jackline.Conflict, err,
-				"The key file %s is missing, and without it the database beside it cannot be read: put the key back from a backup. To start anew, move the whole folder away.", path)
-		}
-		if err = makeKey(dir, path); err != nil {
-			return nil, err
-		}
-		text, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := tighten(path, 0o600); err != nil {
-		return nil, err
-	}
-	master, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(master) != vault.KeySize {
-		return nil, jackline.E("store.Open", jackline.Conflict, err,
-			"The key file %s is damaged: put it back from a backup.", path)
-	}
-	return master, nil
-}
-
-// makeKey writes a new key and gives it its name in one step, so that of two processes one makes the key and the
-// other finds it whole.
-func makeKey(dir, path string) error {
-	secret := make([]byte, vault.KeySize)
-	_, _ = rand.Read(secret) // it never fails
-	f, err := os.CreateTemp(dir, ".key-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.WriteString(hex.EncodeToString(secret) + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// The name itself must survive a power cut; systems that cannot sync a folder do not need it.
-	if folder, err := os.Open(dir); err == nil {
-		_ = folder.Sync()
-		_ = folder.Close()
-	}
-	return nil
 }
 
 // tighten takes away what others may do with a file.

@@ -51,18 +51,18 @@ func closedStore(t *testing.T) (dir string, s jackline.SessionID) {
 
 func TestReopen(t *testing.T) {
 	dir, s := closedStore(t)
-	key := string(readFile(t, filepath.Join(dir, fileKey)))
+	key := string(readFile(t, filepath.Join(dir, vault.FileKey)))
 	d := openTest(t, dir)
 	if _, err := d.Session(t.Context(), me, s); err != nil {
 		t.Fatal(err)
 	}
-	if string(readFile(t, filepath.Join(dir, fileKey))) != key || len(key) != 2*vault.KeySize+1 {
+	if string(readFile(t, filepath.Join(dir, vault.FileKey))) != key || len(key) != 2*vault.KeySize+1 {
 		t.Fatal("the key changed")
 	}
 	left, err := os.ReadDir(dir)
 	for _, e := range left {
 		switch e.Name() {
-		case fileDB, fileDB + "-wal", fileDB + "-shm", fileKey, folderOut, folderIn, folderOld, chain.FileHead:
+		case fileDB, fileDB + "-wal", fileDB + "-shm", vault.FileKey, folderOut, folderIn, folderOld, chain.FileHead:
 		default:
 			t.Errorf("unexpected file %s", e.Name())
 		}
@@ -126,7 +126,7 @@ func TestAnotherProgramsDatabase(t *testing.T) {
 	if string(readFile(t, path)) != string(before) {
 		t.Error("the file was changed")
 	}
-	if _, err := os.Stat(filepath.Join(dir, fileKey)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, vault.FileKey)); err == nil {
 		t.Error("a key was left beside it")
 	}
 }
@@ -154,7 +154,7 @@ func TestNewerDatabase(t *testing.T) {
 
 func TestKeyMissing(t *testing.T) {
 	dir, _ := closedStore(t)
-	key := filepath.Join(dir, fileKey)
+	key := filepath.Join(dir, vault.FileKey)
 	secret := readFile(t, key)
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)

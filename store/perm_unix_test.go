@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/vault"
 )
 
 // nobody is the user as whom a child runs where the tests run as root, who may do everything.
@@ -103,7 +104,7 @@ func TestNoRights(t *testing.T) {
 		"folder not writable": {func(t *testing.T, dir string) { chmod(t, dir, 0o500) }, []string{"error: unavailable", "give this user the right"}},
 		"full folder not writable": {func(t *testing.T, dir string) { fill(t, dir); chmod(t, dir, 0o500) },
 			[]string{"error: unavailable", "Give this user the right"}},
-		"key closed":          {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileKey), 0) }, []string{"error: unavailable", "give this user the right"}},
+		"key closed":          {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, vault.FileKey), 0) }, []string{"error: unavailable", "give this user the right"}},
 		"database closed":     {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileDB), 0) }, []string{"error: unavailable", "this user"}},
 		"database read-only":  {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, fileDB), 0o400) }, []string{"error: unavailable", "read-only"}},
 		"spill closed":        {func(t *testing.T, dir string) { fill(t, dir); chmod(t, filepath.Join(dir, folderOut), 0) }, []string{"error: unavailable", "give this user the right"}},
@@ -189,7 +190,7 @@ func TestPermissions(t *testing.T) {
 	}
 	check()
 	// What others were let in to is closed again.
-	for _, p := range []string{dir, filepath.Join(dir, fileDB), filepath.Join(dir, fileKey)} {
+	for _, p := range []string{dir, filepath.Join(dir, fileDB), filepath.Join(dir, vault.FileKey)} {
 		if err := os.Chmod(p, 0o777); err != nil {
 			t.Fatal(err)
 		}

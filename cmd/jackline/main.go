@@ -156,7 +156,7 @@ func (m *Main) root() *cobra.Command {
 	engines := models.Command(m, m.In, m.Env)
 	engines.AddCommand(m.contextCmd())
 	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), audit.Command(m, m.In, m.auditKeys), engines, m.doctorCmd(), m.configCmd(), m.manCmd(), m.versionCmd())
+		m.sessionsCmd(), m.approveCmd(), audit.Command(m, m.In, m.auditKeys), engines, m.doctorCmd(), m.configCmd(), m.keyCmd(), m.manCmd(), m.versionCmd())
 	return root
 }
 

@@ -104,7 +104,7 @@ func TestCardWithoutAnybody(t *testing.T) {
 		in, typing := io.Pipe()
 		var out bytes.Buffer
 		var typist sync.WaitGroup
-		errs := &noisy{until: "Allow this?", then: func() { typing.Close() }}
+		errs := &noisy{until: "Allow this?", then: func() { _ = typing.Close() }}
 		m := &Main{Args: args, Env: func(k string) string { return env[k] }, In: in, Out: &out, Err: errs, Terminal: true}
 		if args[0] == "chat" {
 			typist.Go(func() { _, _ = io.WriteString(typing, "/mode ask\nwrite it\n") }) // it ends with the pipe
