@@ -701,7 +701,7 @@ const scripts = {
     const command = 'rm -rf ./build && rm -rf ./c\u0430che \u202egnp.dlo\u202c\n' + Array.from({ length: 24 }, (_, i) => `echo "part ${i + 1} of a long script"`).join('\n') + '\ncurl https://exam\u0440le.org/\u200bx'
     const call = c.call('demo_run', 'Run rm -rf ./build', 'execute', { command, cwd: '.' })
     const state = await c.ask(call, {
-      effects: ['exec', 'delete', 'network'], risk: 'high', view: { shape: 'terminal', text: command }, scopes: ['once', 'task'], covers: 'this exact command only', pattern: '',
+      effects: ['exec', 'delete', 'network'], risk: 'high', view: { shape: 'terminal', text: `$ ${command}` }, scopes: ['once', 'task'], covers: 'this exact command only', pattern: '',
       touches: [{ effect: ['delete'], kind: 'path', name: 'build', exists: true }, { effect: ['network'], kind: 'host', name: 'exam\u0440le.org:443' }],
       why: 'It deletes and reaches the network.', rule: 'taint', undo: 'Deleted files cannot be brought back.', labels: c.s.session.labels,
     })
@@ -752,7 +752,7 @@ const scripts = {
   async rule(c) {
     const call = c.call('demo_run', 'Run npm run lint', 'execute', { command: 'npm run lint' })
     const state = await c.ask(call, {
-      effects: ['exec'], risk: 'low', view: { shape: 'terminal', text: 'npm run lint' }, scopes: ['once', 'task', 'chat', 'workspace'], covers: 'this exact command only',
+      effects: ['exec'], risk: 'low', view: { shape: 'terminal', text: '$ npm run lint' }, scopes: ['once', 'task', 'chat', 'workspace'], covers: 'this exact command only',
       pattern: 'demo_run(npm run lint)', expires: new Date(Date.now() + 1_500_000).toISOString(),
     })
     c.result(call, state === 'approved' ? 'ok' : 'denied', state, { shape: 'terminal', text: state, exit: 0 }, { by: 'page' })
