@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -52,6 +53,7 @@ type Main struct {
 }
 
 func main() {
+	collectLater()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	m := &Main{
@@ -62,6 +64,19 @@ func main() {
 	code := make(chan int)
 	go func() { code <- m.Run(context.Background()) }()
 	os.Exit(<-code)
+}
+
+// collectLater lets the first collection of memory come at 16 MiB instead of 4. A command that answers one question needs less, and two
+// collections were a sixth of its time; to look through the program's tables they also took more memory than they freed. After the first
+// one all is as usual.
+func collectLater() {
+	if os.Getenv("GOGC") != "" {
+		return // the owner knows better
+	}
+	const first = 400 // percent of the least heap of Go's runtime, 4 MiB
+	usual := debug.SetGCPercent(first)
+	// Nothing holds this value, so the first collection finds it.
+	runtime.AddCleanup(&struct{ *int }{}, func(usual int) { debug.SetGCPercent(usual) }, usual)
 }
 
 // Run does what the arguments say and returns the exit code.
