@@ -84,14 +84,16 @@ func (m *Marks) Wrote(ctx context.Context, who jackline.Actor, touches []jacklin
 	return m.f.marker.Mark(ctx, m.root.Path(), marks)
 }
 
-// Ran is told that a command of a tainted session begins: until it has ended and what it changed is known, the whole workspace is
-// marked, and stays so if the program dies meanwhile.
+// Ran is told that a command begins. One of a tainted session, or in a workspace where something is marked, which the command could
+// copy: until it has ended and what it changed is known, the whole workspace is marked, and stays so if the program dies meanwhile.
 func (m *Marks) Ran(ctx context.Context, who jackline.Actor, began time.Time) (ended func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
-	if !who.Session.Labels.Tainted {
-		return nothing, nil
-	}
 	dir := m.root.Path()
+	if !who.Session.Labels.Tainted {
+		if some, err := m.f.marker.Marked(ctx, dir, "", ""); !some || err != nil {
+			return nothing, err
+		}
+	}
 	running := jackline.NewID[string](store.AllPaths + "run_")
 	if err := m.f.marker.Mark(ctx, dir, []store.Mark{{Path: running, Session: who.Session.ID}}); err != nil {
 		return nothing, err

@@ -91,12 +91,17 @@ func TestMarks(t *testing.T) {
 	write("made.txt", "x")
 	must(t, ended(ctx))
 	want("made.txt", false)
+	ended, err = m.Ran(ctx, clean, time.Now()) // it could copy what is marked
+	must(t, err)
+	write("copy.txt", "x")
+	must(t, ended(ctx))
+	want("copy.txt", false)
+	trust()
 	ended, err = m.Ran(ctx, clean, time.Now())
 	must(t, err)
 	write("ours.txt", "x")
 	must(t, ended(ctx))
 	want("ours.txt", true)
-	trust()
 	if _, err = m.Ran(ctx, tainted, time.Now()); err != nil { // and the program dies
 		t.Fatal(err)
 	}
