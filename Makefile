@@ -101,9 +101,9 @@ $(LINT):
 vuln: ## govulncheck; VULNDB=folder for a local database
 	@scripts/vuln
 
-mutation: ## take away each stage of the gate, and fail if no test notices (some ten minutes)
+mutation: ## take away each stage of the gate, and fail if no test notices; ONLY=seal for some (some ten minutes)
 	@scripts/need go
-	@$(GO) run -C tools ./mutate ..
+	@$(GO) run -C tools ./mutate .. $(if $(ONLY),'$(ONLY)')
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)

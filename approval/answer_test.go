@@ -95,6 +95,31 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestWidened: a pattern in the place of the one on the card is taken where a wider yes may be given, and nowhere else.
+func TestWidened(t *testing.T) {
+	m := newMemory()
+	b := bench{t, m, approval.New(m, key, approval.Options{Pattern: func(string, jackline.Intent) error { return nil }})}
+	for name, c := range map[string]struct {
+		i     jackline.Intent
+		scope jackline.Scope
+		kind  jackline.Kind // of the error; Internal is none
+	}{
+		"for the task":      {command("npm test"), jackline.Task, jackline.Internal},
+		"once":              {command("npm test"), jackline.Once, jackline.Unprocessed},
+		"what deletes":      {remove("c"), jackline.Task, jackline.Conflict},
+		"what nobody knows": {intent("mcp__x__y", 0, ""), jackline.Task, jackline.Conflict},
+	} {
+		a := b.ask(c.i)
+		got, err := b.desk.Answer(t.Context(), a.Owner, a.ID, jackline.Answer{Yes: true, Scope: c.scope, Pattern: "all of it"}, nil)
+		if fails := c.kind != jackline.Internal; fails != (err != nil) || fails && jackline.KindOf(err) != c.kind || fails == (got.State == jackline.Approved) {
+			t.Errorf("%s: %s, %v", name, got.State, err)
+		}
+		if err != nil && (b.read(a).State != jackline.Pending || len(b.grants) > 0 && b.grants[0].Approval == a.ID) {
+			t.Errorf("%s: a wrong answer counts", name)
+		}
+	}
+}
+
 // TestEdit: changed arguments are what is approved, under everything else that bound the row.
 func TestEdit(t *testing.T) {
 	b := newBench(t)

@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -133,6 +134,17 @@ func TestForgedGrants(t *testing.T) {
 	if !b.granted(i) {
 		t.Error("the task's grant does not count")
 	}
+	for what, change := range map[string]func(*jackline.Grant){
+		"another owner's": func(g *jackline.Grant) { g.Owner = "eve" },
+		"another chat's":  func(g *jackline.Grant) { g.Session = "s_2" },
+	} {
+		theirs := b.grants[0]
+		change(&theirs)
+		m := &careless{memory: newMemory(), grants: []jackline.Grant{theirs}}
+		if ok, err := approval.New(m, key, approval.Options{}).Granted(t.Context(), i); ok || err != nil {
+			t.Errorf("%s grant counts: %v", what, err)
+		}
+	}
 	b.grants[0].Revoked = time.Now()
 	if b.granted(i) {
 		t.Error("a revoked grant counts")
@@ -141,6 +153,16 @@ func TestForgedGrants(t *testing.T) {
 	if b.granted(i) {
 		t.Error("a folder's grant deletes")
 	}
+}
+
+// careless is a ledger that gives all grants to everybody.
+type careless struct {
+	*memory
+	grants []jackline.Grant
+}
+
+func (c *careless) Grants(context.Context, jackline.Owner, jackline.SessionID) ([]jackline.Grant, error) {
+	return c.grants, nil
 }
 
 // TestCard: what the row offers and says.

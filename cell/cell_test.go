@@ -132,7 +132,8 @@ func TestHeld(t *testing.T) {
 			"secret": "CANARY", ".gitconfig": "[user]\n\tname = Ada L\n\temail = ada@example.org\n[credential]\n\thelper = store\n", "other/f": "CANARY", "ws/f": "inside",
 			"tools/bin/mytool": "#!/bin/sh\ncat ${0%/bin/mytool}/lib/data\n", "tools/lib/data": "tooldata\n", ".local/share/jackline/key": "CANARY",
 		}, func(o *Options) {
-			o.Environ = append(o.Environ, "PATH="+filepath.Join(o.Home, "tools/bin")+":/usr/bin:/bin", "MY_TOKEN=CANARY", "KEPT_TOKEN=kept", "CACHE_AT="+o.Home+"/x", "TOOLS="+o.Home+"/tools")
+			o.Environ = append(o.Environ, "PATH="+filepath.Join(o.Home, "tools/bin")+":/usr/bin:/bin", "MY_TOKEN=CANARY", "KEPT_TOKEN=kept", "CACHE_AT="+o.Home+"/x", "TOOLS="+o.Home+"/tools",
+				"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus", "DOCKER_HOST=tcp://127.0.0.1:2375", "XDG_DATA_DIRS=/x", "https_proxy=http://127.0.0.1:1")
 			o.KeepEnv = []string{"KEPT_TOKEN"}
 		})
 		for _, c := range []struct{ command, want string }{
@@ -143,6 +144,7 @@ func TestHeld(t *testing.T) {
 			{"cat ~/kept; ls $TMPDIR", "a\n"},
 			{"mytool", "tooldata\n"},
 			{"echo $MY_TOKEN-$KEPT_TOKEN-$CACHE_AT-$TOOLS", "-kept--" + w.home + "/tools\n"},
+			{"echo $DBUS_SESSION_BUS_ADDRESS-$DOCKER_HOST-$XDG_DATA_DIRS-$https_proxy", "---\n"},
 			{"grep -c helper ~/.gitconfig; grep name ~/.gitconfig", "0\n\tname = Ada L\n"},
 			{"exit 3", ""},
 			{"cd sub 2>/dev/null || mkdir sub && cd sub && pwd", w.ws + "/sub\n"},
@@ -177,6 +179,30 @@ func TestHeld(t *testing.T) {
 		}
 		if r, _ := w.run(t, "true", Uses{Writes: []string{filepath.Join(w.home, "never")}}); r.Exit != 0 || stat(filepath.Join(w.home, "never")) == nil {
 			t.Errorf("what was made for it and not written is still there")
+		}
+	})
+}
+
+// TestJudgedSandbox: a command that was judged under another sandbox than the one of now does not begin.
+func TestJudgedSandbox(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, nil, nil)
+		s, err := w.cell.Plan(Uses{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range levels {
+			if other == level {
+				continue
+			}
+			s.Level = other
+			p, err := w.cell.Enter(t.Context(), s)
+			if err == nil {
+				p.Leave(t.Context())
+			}
+			if jackline.KindOf(err) != jackline.Conflict {
+				t.Errorf("judged at %v, entered at %v: %v", other, level, err)
+			}
 		}
 	})
 }

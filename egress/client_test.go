@@ -136,9 +136,10 @@ func TestRedirects(t *testing.T) {
 func TestNoProxyAndAllAnswers(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
-	w := newWorld(t, site, func(http.ResponseWriter, *http.Request, int) {})
-	if _, err := w.client.Get(t.Context(), Request{URL: "http://a.test/"}); err != nil || w.dialled[0] != "93.184.216.34:80" {
-		t.Errorf("%v %v", err, w.dialled)
+	asked := ""
+	w := newWorld(t, site, func(_ http.ResponseWriter, r *http.Request, _ int) { asked = r.RequestURI })
+	if _, err := w.client.Get(t.Context(), Request{URL: "http://a.test/x"}); err != nil || w.dialled[0] != "93.184.216.34:80" || asked != "/x" {
+		t.Errorf("%v %v, asked for %q, which a proxy would be asked for", err, w.dialled, asked)
 	}
 	mixed := map[string][][]string{"a.test": {{"8.8.8.8", "8.8.4.4", "::ffff:8.8.8.8"}}}
 	w = newWorld(t, mixed, func(http.ResponseWriter, *http.Request, int) {})

@@ -110,6 +110,19 @@ func writeOutside(a arena, escaped func(string, ...any)) {
 }
 
 func readSecrets(a arena, escaped func(string, ...any)) {
+	if a.Level == jackline.SandboxNamespaces {
+		// What is not shown has no name either, wherever the old root may be.
+		entries, _ := os.ReadDir("/")
+		roots := []string{"/"}
+		for _, e := range entries {
+			roots = append(roots, "/"+e.Name())
+		}
+		for _, root := range append(roots, "/.outside") {
+			if _, err := os.Lstat(filepath.Join(root, a.Outside)); !errors.Is(err, os.ErrNotExist) {
+				escaped("see %s in %s: %v", a.Outside, root, err)
+			}
+		}
+	}
 	link := filepath.Join(a.Workspace, "way-in")
 	_ = os.Symlink(filepath.Join(a.Outside, "secret"), link)
 	_ = os.Link(filepath.Join(a.Outside, "secret"), link+"2")

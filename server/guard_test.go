@@ -147,6 +147,9 @@ func TestPage(t *testing.T) {
 	if res, _ := get("/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"); res.StatusCode != 200 {
 		t.Error("a link to the page:", res.Status)
 	}
+	if res, _ := get("/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "document"); res.StatusCode != 403 {
+		t.Error("what only calls itself a document is shown it")
+	}
 	if res, _ := get("/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"); res.StatusCode != 403 {
 		t.Error("the page in a frame:", res.Status)
 	}

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -81,6 +82,28 @@ func TestChangedAtTheLastMoment(t *testing.T) {
 	}
 }
 
+// TestBlindAtTheLastMoment: what can no longer be looked at when it is about to run does not run.
+func TestBlindAtTheLastMoment(t *testing.T) {
+	w := newWorld(t)
+	w.judge.verdict, w.judge.blind = jackline.Ask, true
+	looked := 0
+	facts := []jackline.Fact{{Name: "a", ID: "w:1", Digest: "x"}}
+	w.gate.Observe = func(context.Context, jackline.Intent) ([]jackline.Fact, error) {
+		if looked++; looked == 4 { // twice for the card, once at the answer
+			return facts, jackline.E("test", jackline.Unprocessed, nil, "It cannot be seen.")
+		}
+		return facts, nil
+	}
+	d := w.asks("put", `{"path":"a","text":"x"}`)
+	w.yes(d.Wait, jackline.Once)
+	end := w.do(d.Call)
+	w.wantEnd(end, jackline.Errored)
+	w.wantRuns()
+	if looked != 4 || !strings.Contains(end.Call.Text, "It cannot be seen.") || w.row(d.Wait).State != jackline.Used {
+		t.Errorf("looked %d times: %q, the row is %s", looked, end.Call.Text, w.row(d.Wait).State)
+	}
+}
+
 // TestRestlessWorld: nobody is asked about what keeps changing while the card is made.
 func TestRestlessWorld(t *testing.T) {
 	w := newWorld(t)
@@ -145,5 +168,23 @@ func TestFactsReachTheTool(t *testing.T) {
 	w.do(d.Call)
 	if len(got) != 1 || got[0] != facts[0] {
 		t.Errorf("allowed: %v", got)
+	}
+}
+
+// TestSandboxReachesTheTool: a tool runs in the sandbox that was judged and allowed, the very same.
+func TestSandboxReachesTheTool(t *testing.T) {
+	w := newWorld(t)
+	w.sandbox = jackline.Sandbox{Level: jackline.SandboxNamespaces, Hosts: []string{"a.test:443"}, Read: []string{"/srv/x"}}
+	var got jackline.Sandbox
+	w.did = func(_ context.Context, in tool.In, _ arg) (tool.Out, error) {
+		got = in.Sandbox
+		return tool.Out{Text: "done"}, nil
+	}
+	w.judge.verdict = jackline.Ask
+	d := w.asks("exec", `{"path":"true"}`)
+	w.yes(d.Wait, jackline.Once)
+	w.wantEnd(w.do(d.Call), jackline.OK)
+	if row := w.row(d.Wait).Sandbox; !reflect.DeepEqual(got, w.sandbox) || !reflect.DeepEqual(row, w.sandbox) {
+		t.Errorf("it ran in %+v, and %+v was allowed, want %+v", got, row, w.sandbox)
 	}
 }

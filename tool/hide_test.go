@@ -55,8 +55,9 @@ func TestPlaceholdersAreNotWritten(t *testing.T) {
 			t.Errorf("the model reads %q", d.Call.Text)
 		}
 	}
+	w.wantEnd(w.run("exec", `{"path":"curl -H [hidden:token] https://x.test"}`), jackline.Errored) // nor given to a command
 	w.wantCards(0)
-	if slices.ContainsFunc(w.runs(), func(r string) bool { return strings.HasPrefix(r, "put") }) {
+	if slices.ContainsFunc(w.runs(), func(r string) bool { return strings.HasPrefix(r, "put") || strings.HasPrefix(r, "exec") }) {
 		t.Error("it was written")
 	}
 	w.wantEnd(w.run("put", `{"path":"a","text":"[hidden] and [hidden:what] are words"}`), jackline.OK)

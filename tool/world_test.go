@@ -48,6 +48,7 @@ type world struct {
 	changed  func(stamp string) bool
 	titles   func(arg) string
 	touch    func([]jackline.Touch) []jackline.Touch
+	sandbox  jackline.Sandbox // of exec
 }
 
 // newWorld makes a session, a turn that waits for people, and these tools:
@@ -57,6 +58,7 @@ type world struct {
 //	ask    is a question             gone   cannot be used
 //	liar   writes, says it reads     void   touches with no effect at all
 //	page   pages through results     mail   sends
+//	exec   runs a command
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir())
@@ -175,8 +177,10 @@ func (w *world) tools() []tool.Tool {
 	page.Touches, page.Pager = nil, true
 	mail := w.spec("mail", jackline.Outward)
 	mail.Secret = true
+	exec := w.spec("exec", jackline.Exec)
+	exec.Sandbox = func(tool.In, arg) (jackline.Sandbox, error) { return w.sandbox, nil }
 	var all []tool.Tool
-	for _, s := range []tool.Spec[arg]{look, w.spec("peek", jackline.Read), put, think, ask, gone, liar, void, page, mail} {
+	for _, s := range []tool.Spec[arg]{look, w.spec("peek", jackline.Read), put, think, ask, gone, liar, void, page, mail, exec} {
 		all = append(all, tool.Define(s))
 	}
 	return all

@@ -85,6 +85,8 @@ func kindOfStub(name string) (e jackline.Effect, source jackline.Integrity, secr
 		return pure, jackline.Outside, false
 	case name == "shell" || name == "python":
 		return jackline.Exec | jackline.Read, jackline.Outside, true
+	case strings.HasPrefix(name, "mcp__") && ends(name, "__read_only"):
+		return jackline.Read, jackline.Outside, true // as its server says
 	case strings.HasPrefix(name, "mcp__"):
 		return 0, jackline.Outside, true
 	case strings.HasPrefix(name, "permissions_"), strings.HasPrefix(name, "settings_"), name == "app_api":

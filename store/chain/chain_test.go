@@ -141,3 +141,16 @@ func TestForgedWithoutKey(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
+
+// TestFollows: a line that does not follow the one before it is found without the key, too.
+func TestFollows(t *testing.T) {
+	lines := made("a", "b", "c")
+	other := made("x", "y", "z")
+	lines[1] = other[1] // of another chain, and whole in itself
+	for _, k := range []Keys{{}, keys()} {
+		r, err := VerifyExport(bytes.NewReader(exported(t, keys(), lines, Head{})), k)
+		if err != nil || r.OK || len(r.Faults) != 2 || r.Faults[0].N != 2 || r.Faults[1].N != 3 {
+			t.Errorf("keyed %v: %+v %v", r.Keyed, r, err)
+		}
+	}
+}

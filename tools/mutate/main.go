@@ -1,22 +1,26 @@
-// Mutate takes the stages of the gate and the guards around it away, one by one, and fails unless each time a test notices: a
-// check that nothing misses when it is gone is no check. The tree is not touched; the go command is given another text in place
-// of one file (its -overlay flag).
+// Mutate takes the stages of the gate and the guards around it away, one by one, and fails unless each time a test fails: a check
+// that nothing misses when it is gone is no check. The tree is not touched; the go command is given another text in place of
+// one file (its -overlay flag).
 //
-//	mutate ROOT [NAME…]     all of mutations.txt, or those whose names hold one of the words
+//	mutate ROOT [WORD…]     all of mutations.txt, or those whose names hold one of the words
 //
 // A mutation is a file below ROOT, a text that stands in it exactly once, what stands there instead, and the arguments of
-// the go test that has to fail. One that does not apply is an error, and so is a test that fails without any mutation.
+// the go test that has to fail. One that does not apply is an error, a test that fails without any mutation is one, and so is
+// what does not build or does not end: only a test that fails by name has noticed something.
 package main
 
 import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,8 +28,14 @@ import (
 //go:embed mutations.txt
 var list string
 
-// patience is how long one test may take, with what has to be built for it.
-const patience = 5 * time.Minute
+// patience is how long the tests of one package may take: the slowest takes some twenty seconds on two slow cores.
+const patience = 3 * time.Minute
+
+// grace is how long a test that was told to stop may take to do so.
+const grace = 10 * time.Second
+
+// maxTail is how much of what go test printed is shown, in bytes: the last lines say what went wrong.
+const maxTail = 4000
 
 // A mutation is one line of the table.
 type mutation struct{ name, file, test, old, new string }
@@ -39,11 +49,11 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, words []string) error {
-	if len(words) == 0 {
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
 		return fmt.Errorf("say where the tree is")
 	}
-	root, err := filepath.Abs(words[0])
+	root, err := filepath.Abs(args[0])
 	if err != nil {
 		return err
 	}
@@ -51,76 +61,131 @@ func run(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(m mutation) bool { return !chosen(m.name, args[1:]) })
+	if len(all) == 0 {
+		return fmt.Errorf("no mutation has such a name")
+	}
 	temp, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	sound := map[string]bool{}
-	var survived []string
-	tried := 0
+	began := time.Now()
+	if err := ready(ctx, all, root, temp); err != nil {
+		return err
+	}
+	var survived, broken []string
 	for _, m := range all {
-		if !chosen(m.name, words[1:]) {
-			continue
-		}
-		tried++
-		if !sound[m.test] {
-			if out, ok := test(ctx, root, m.test, ""); !ok {
-				return fmt.Errorf("go test %s fails without a mutation:\n%s", m.test, out)
-			}
-			sound[m.test] = true
-		}
 		overlay, err := m.overlay(root, temp)
 		if err != nil {
 			return err
 		}
-		began := time.Now()
-		out, ok := test(ctx, root, m.test, overlay)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		since := time.Now()
+		by, err := test(ctx, root, m.test, overlay)
 		said := "noticed"
 		switch {
-		case ok:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			said, by = "BROKEN", err.Error()
+			broken = append(broken, m.name)
+		case by == "":
 			said = "SURVIVED"
 			survived = append(survived, m.name)
-		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-			return fmt.Errorf("%s does not build:\n%s", m.name, out)
 		}
-		fmt.Printf("%-9s %-58s go test %s (%.0f s)\n", said, m.name, m.test, time.Since(began).Seconds())
+		fmt.Printf("%-9s %-58s %3.0f s  go test %s: %s\n", said, m.name, time.Since(since).Seconds(), m.test, by)
 	}
-	fmt.Printf("%d mutations, %d noticed, %d survived\n", tried, tried-len(survived), len(survived))
+	fmt.Printf("%d mutations in %s: %d noticed, %d survived, %d broken\n", len(all), time.Since(began).Round(time.Second),
+		len(all)-len(survived)-len(broken), len(survived), len(broken))
+	if len(broken) > 0 {
+		err = fmt.Errorf("these say nothing, as they did not build or did not end: %s", strings.Join(broken, "; "))
+	}
 	if len(survived) > 0 {
-		return fmt.Errorf("no test notices: %s", strings.Join(survived, "; "))
+		err = errors.Join(err, fmt.Errorf("no test notices: %s", strings.Join(survived, "; ")))
 	}
-	if tried == 0 {
-		return fmt.Errorf("no mutation has such a name")
+	return err
+}
+
+func chosen(name string, words []string) bool {
+	return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// ready looks whether every mutation applies and, as that takes longer, whether every test passes without one.
+func ready(ctx context.Context, all []mutation, root, temp string) error {
+	var errs []error
+	for _, m := range all {
+		if _, err := m.overlay(root, temp); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	sound := map[string]bool{}
+	for _, m := range all {
+		if sound[m.test] {
+			continue
+		}
+		since := time.Now()
+		switch by, err := test(ctx, root, m.test, ""); {
+		case err != nil:
+			return fmt.Errorf("go test %s without a mutation: %w", m.test, err)
+		case by != "":
+			return fmt.Errorf("go test %s fails without a mutation: %s", m.test, by)
+		}
+		sound[m.test] = true
+		fmt.Printf("passes as it is %56.0f s  go test %s\n", time.Since(since).Seconds(), m.test)
 	}
 	return nil
 }
 
-func chosen(name string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(name, w) {
-			return true
-		}
-	}
-	return len(words) == 0
-}
-
-// test runs go test and reports whether it passed.
-func test(ctx context.Context, root, arguments, overlay string) (out string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// test runs go test and returns the first test that failed, "" where all passed. What did not build, ran no test, or came to an end
+// otherwise than by a test that fails is an error.
+func test(ctx context.Context, root, arguments, overlay string) (by string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience) // go test itself comes first
 	defer cancel()
-	args := []string{"test", "-count=1"}
+	args := []string{"test", "-json", "-count=1", "-failfast", "-vet=off", "-timeout=" + patience.String()}
 	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+		args = append(args, "-overlay="+overlay)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(arguments)...)...) //nolint:gosec // of our own list
 	cmd.Dir = root
-	b, err := cmd.CombinedOutput()
-	return string(b), err == nil
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it takes its tests with it
+	cmd.WaitDelay = grace
+	out, failure := cmd.Output()
+	passed := false
+	var told strings.Builder
+	for line := range strings.Lines(string(out)) {
+		var e struct{ Action, Package, Test, Output string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return "", fmt.Errorf("%s", line) // go test itself has something to say
+		}
+		told.WriteString(e.Output)
+		switch {
+		case strings.HasPrefix(e.Output, "panic: test timed out"), e.Action == "build-fail":
+			failure = errors.Join(failure, errNothing)
+		case e.Action == "fail" && e.Test != "" && by == "":
+			by = path.Base(e.Package) + "." + e.Test
+		case e.Action == "pass" && e.Test != "":
+			passed = true
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case failure == nil && passed:
+		return "", nil
+	case failure == nil, errors.Is(failure, errNothing), by == "":
+		return "", fmt.Errorf("%w\n%s", errNothing, tail(told.String()))
+	}
+	return by, nil
 }
+
+// errNothing is what a test says that fails for another reason than the mutation.
+var errNothing = errors.New("no test passed or failed by its name")
+
+// tail is the end of what go test printed.
+func tail(s string) string { return s[max(0, len(s)-maxTail):] }
 
 // overlay writes the mutated file, and what tells the go command of it.
 func (m mutation) overlay(root, temp string) (string, error) {
