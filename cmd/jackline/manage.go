@@ -16,6 +16,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/chats"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/cmd/jackline/engines"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/store"
@@ -211,6 +212,7 @@ func (m *Main) approveCmd() *cobra.Command {
 	yes.Flags().StringVar(&scope, "for", "once", "how far it reaches: once, task, chat, workspace")
 	yes.Flags().StringVar(&pattern, "pattern", "", "what it covers beyond once, as in \"shell(npm run *)\"")
 	yes.Flags().BoolVar(&confirm, "confirm", false, "say it again: for a rule in the workspace, and for high risk among several")
+	m.engineFlags(yes)
 	no := &cobra.Command{
 		Use: "no ID", Short: "Deny", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -222,6 +224,7 @@ func (m *Main) approveCmd() *cobra.Command {
 		},
 	}
 	no.Flags().StringVar(&why, "why", "", "what the model is told")
+	m.engineFlags(no)
 	answer := &cobra.Command{
 		Use: "answer ID ANSWER…", Short: "Answer a question, one argument for each", Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -232,6 +235,7 @@ func (m *Main) approveCmd() *cobra.Command {
 			return m.settle(cmd, args[0], map[string]any{"answers": all})
 		},
 	}
+	m.engineFlags(answer)
 	cmd.AddCommand(list, m.showCardCmd(), yes, no, answer, m.extendCmd())
 	return cmd
 }
@@ -312,6 +316,9 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 	var after int64
 	follow := conn.own && a.Turn != ""
 	if follow {
+		if err := canGoOn(ctx, c, a.Session); err != nil {
+			return err
+		}
 		if after, err = c.LastEvent(ctx, a.Session); err != nil {
 			return err
 		}
@@ -326,6 +333,21 @@ func (m *Main) settle(cmd *cobra.Command, id string, body map[string]any) error 
 		return err
 	}
 	return m.report(ctx, c, runOptions{output: "text"}, t, a.Session, a.Turn, w, false)
+}
+
+// canGoOn is an error where this process has no model for what an answer sets free: the answer would be spent, and the turn end.
+func canGoOn(ctx context.Context, c *client.Client, id jackline.SessionID) error {
+	s, err := client.Ask[jackline.Session](ctx, c, http.MethodGet, client.SessionPath(id), nil)
+	if err != nil || s.Model != "" {
+		return err
+	}
+	status, err := client.Ask[struct{ Model engines.Status }](ctx, c, http.MethodGet, "/api/status", nil)
+	if err != nil || status.Model.Ready {
+		return err
+	}
+	return &terminal.Exit{Code: terminal.ExitNoModel, Err: fmt.Errorf(
+		"what waits for this answer could not go on here, so the question stays open: %s Or name the model as jackline run does",
+		terminal.Plain(status.Model.Why))}
 }
 
 func (m *Main) configCmd() *cobra.Command {
