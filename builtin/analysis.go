@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
-	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // maxTouches is how many things one command may name. Nobody reads more on a card, and what is left out is said.
@@ -65,7 +65,7 @@ func (d Deps) passing(command, dir string) string {
 	var gone []string
 	for _, name := range d.analyse(command, dir).Writes {
 		if !strings.ContainsAny(name, "?*") && len(gone) < most && d.Cell.Fleeting(name) {
-			gone = append(gone, workspace.Valid(short(name, 80)))
+			gone = append(gone, textfile.Valid(short(name, 80)))
 		}
 	}
 	if len(gone) == 0 {

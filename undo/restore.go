@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -184,6 +185,11 @@ func (k *Keeper) perform(ctx context.Context, c *collection, unit string, steps 
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is on record: half of it helps nobody
+	var paths []string
+	for _, s := range steps {
+		paths = append(paths, s.row.Path)
+	}
+	k.sweep(paths)
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := steps[i]
 		goes := s.now.Kind != jackline.KeptNothing && (s.row.Before.Kind == jackline.KeptNothing ||
@@ -211,6 +217,18 @@ func (k *Keeper) perform(ctx context.Context, c *collection, unit string, steps 
 		s.out.State = jackline.UndoDone
 	}
 	return k.record(ctx, c, unit, steps, o)
+}
+
+// sweep takes away what an earlier call or undo left half written beside some paths when the program was killed. What cannot be
+// looked at stays.
+func (k *Keeper) sweep(paths []string) {
+	var done []string
+	for _, p := range paths {
+		if dir := path.Dir(p); !slices.Contains(done, dir) {
+			done = append(done, dir)
+			_ = k.root.Sweep(dir)
+		}
+	}
 }
 
 // fail says that a file stayed as it is.
