@@ -95,6 +95,13 @@ func (k *Keeper) step(ctx context.Context, c *collection, row jackline.Snapshot,
 	if row.Before.Kind == jackline.KeptNothing {
 		s.out.Does = "delete"
 	}
+	if err := k.root.Check(row.Path); err != nil { // a command gives files what names it likes; one of them stops nothing
+		s.out.State, s.out.Does, s.out.Why = jackline.UndoCannot, "nothing", "its name is protected"
+		if jackline.KindOf(err) != jackline.Forbidden {
+			s.out.Why = "its name holds what no path may: a control or invisible character"
+		}
+		return s, nil
+	}
 	var data []byte
 	err := k.scan(ctx, row.Path, func(f *workspace.Standing) (err error) {
 		s.id = f.ID()
@@ -111,8 +118,6 @@ func (k *Keeper) step(ctx context.Context, c *collection, row jackline.Snapshot,
 	}
 	why := lost(row)
 	switch {
-	case k.root.Check(row.Path) != nil:
-		s.out.State, s.out.Why = jackline.UndoCannot, "its name is protected"
 	case s.now.Same(row.Before):
 		s.out.State, s.out.Does = jackline.UndoAlready, "nothing"
 	case why != "":
