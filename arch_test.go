@@ -48,23 +48,25 @@ var ours = law{
 		// Bytes that became text.
 		"extract/pdf": 0,
 
-		// What is known about one thing each. They do not know each other.
-		"tool":               1,
-		"policy":             1,
-		"workspace":          1,
+		// And what text files are.
 		"workspace/textfile": 0,
-		"model":              1,
-		"approval":           1,
-		"job":                1,
-		"skill":              1,
-		"store":              2, // over its chain
-		"ui":                 1,
-		"shell":              4, // over its parts
-		"sandbox":            1,
-		"sandbox/stage":      0, // what a process does before it becomes a command
-		"egress":             1,
-		"extract":            1,
-		"diff":               1,
+
+		// What is known about one thing each. They do not know each other.
+		"tool":          1,
+		"policy":        1,
+		"workspace":     1,
+		"model":         1,
+		"approval":      1,
+		"job":           1,
+		"skill":         1,
+		"store":         2, // over its chain
+		"ui":            1,
+		"shell":         4, // over its parts
+		"sandbox":       1,
+		"sandbox/stage": 0, // what a process does before it becomes a command
+		"egress":        1,
+		"extract":       1,
+		"diff":          1,
 
 		// The parts of shell.
 		"shell/value":   0,
