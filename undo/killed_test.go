@@ -167,9 +167,9 @@ func newKilledWorld(t *testing.T) (*world, []string) {
 // TestKilledWhileItWorks kills a program that makes one call after the other, at any moment, again and again: no call is made twice,
 // and what all of them did can be taken back to the last byte.
 func TestKilledWhileItWorks(t *testing.T) {
-	rounds := 6
+	rounds := 4
 	if testing.Short() {
-		rounds = 3
+		rounds = 2
 	}
 	w, before := newKilledWorld(t)
 	k := killing{Dir: w.dir, Data: w.data, Session: string(w.who.Session.ID), Turn: "t_one"}
@@ -214,7 +214,7 @@ func TestKilledWhileItWorks(t *testing.T) {
 // TestKilledWhileItRestores kills an undo at any moment: each file is as it was or as the turn left it, none is by halves, nothing else
 // lies about, and the same undo, said again, ends the work.
 func TestKilledWhileItRestores(t *testing.T) {
-	rounds := 4
+	rounds := 3
 	if testing.Short() {
 		rounds = 2
 	}
