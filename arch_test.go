@@ -48,6 +48,9 @@ var ours = law{
 		// Bytes that became text.
 		"extract/pdf": 0,
 
+		// And what text files are.
+		"workspace/textfile": 0,
+
 		// What is known about one thing each. They do not know each other.
 		"tool":          1,
 		"policy":        1,

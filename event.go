@@ -56,14 +56,6 @@ func Brief(s string) string {
 	return s
 }
 
-// BriefArgs is an event's copy of arguments: the long strings are cut.
-func BriefArgs(raw json.RawMessage) json.RawMessage {
-	if len(raw) <= EventTextLimit {
-		return raw
-	}
-	return CutArgs(raw, Brief)
-}
-
 // CutArgs is arguments with each of their strings made short. What is no JSON is an empty object.
 func CutArgs(raw json.RawMessage, short func(string) string) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))

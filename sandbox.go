@@ -71,3 +71,17 @@ func (s Sandbox) Opens() string {
 	}
 	return strings.Join(list, "; ")
 }
+
+// Uses is what the text of a command would touch, as far as it tells: for whoever shows it to a person, confines it, and binds a yes to
+// it. Paths are absolute and clean; "?" in one stands for what the text does not tell, "*" for a pattern.
+type Uses struct {
+	Reads, Writes, Deletes, Programs, Hosts []string
+
+	Git        bool // it starts git
+	Repository bool // a git command in it writes in the workspace's .git, where neither settings nor hooks are
+	Settings   bool // a git command in it changes the repository's settings
+
+	Files []string // programs that are named by a path, and scripts
+	Data  bool     // what it reads is data only: what is in it makes the command do nothing else
+	Cut   bool     // it names more than was listed
+}

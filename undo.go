@@ -1,7 +1,5 @@
 package jackline
 
-import "strings"
-
 // A Snapshot is one file, folder or link as somebody's work found it and as that work left it: what is needed to take a change
 // back, and to see whether that would overwrite what came later.
 type Snapshot struct {
@@ -92,9 +90,6 @@ const (
 	UndoConflict UndoState = "conflict" // it was changed since; only a second, explicit choice goes over that
 	UndoCannot   UndoState = "cannot"   // what was there is not kept, or cannot be put back
 )
-
-// UndoneUnit reports whether a unit's name is that of an undo.
-func UndoneUnit(unit string) bool { return strings.HasPrefix(unit, undoPrefix) }
 
 // NewUndo names a new undo.
 func NewUndo() string { return NewID[string](undoPrefix) }

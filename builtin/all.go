@@ -23,18 +23,15 @@ type Deps struct {
 	// Keep is what commands get of that environment whatever it looks like, as NAME=value: a yes is bound to it, too.
 	Keep []string
 
-	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing.
-	Analyse func(command, dir string) Analysis
+	// Analyse says what the text of a command would touch, run in a folder, an absolute path. Nil knows nothing: then a yes to a command
+	// is bound to no script.
+	Analyse func(command, dir string) jackline.Uses
 
 	// GitHelper names the first setting in a repository's settings by which git would start a program; "" is none.
 	GitHelper func(config string) string
 
 	// Cell is where commands run; nil holds nothing.
 	Cell Cell
-
-	// Named reads from the text of a command, which starts in an absolute folder, what it would use. Without it a yes to a command is
-	// bound to no script.
-	Named func(command, dir string) Named
 
 	// Key keys the digests that a yes to a command is bound to.
 	Key []byte

@@ -7,26 +7,24 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
-
-// An Analysis is what the text of a command would touch, as far as the text tells it. Paths are absolute and clean; "?" in
-// one stands for what the text does not tell, "*" for a pattern. It is an alias, as whoever reads commands does not know this
-// package.
-type Analysis = struct {
-	Reads, Writes, Deletes, Programs, Hosts []string
-
-	Git        bool // it starts git
-	Repository bool // a git command in it writes in the workspace's .git, where neither settings nor hooks are
-	Settings   bool // a git command in it changes the repository's settings
-}
 
 // maxTouches is how many things one command may name. Nobody reads more on a card, and what is left out is said.
 const maxTouches = 64
 
+// startsIn is the folder of the workspace that a command starts in, as it names it.
+func (d Deps) startsIn(cwd string) string {
+	if cwd == "" {
+		return ""
+	}
+	return d.Root.Touch(jackline.Read, cwd)[0].Name
+}
+
 // analyse reads a command that is to start in a folder of the workspace.
-func (d Deps) analyse(command, dir string) Analysis {
+func (d Deps) analyse(command, dir string) jackline.Uses {
 	if d.Analyse == nil || d.Root == nil {
-		return Analysis{}
+		return jackline.Uses{}
 	}
 	at := d.Root.Path()
 	if dir != "" {
@@ -36,8 +34,8 @@ func (d Deps) analyse(command, dir string) Analysis {
 }
 
 // commandTouches is what a command would touch: itself, and what its text names, which a process does and so lies within
-// running it. Outside the workspace and on protected names a person is asked.
-func (d Deps) commandTouches(command, dir string) []jackline.Touch {
+// running it. Outside the workspace and on protected names a person is asked. held is whether it will run in the cell.
+func (d Deps) commandTouches(command, dir string, held bool) []jackline.Touch {
 	a := d.analyse(command, dir)
 	folder := ""
 	if d.Root != nil {
@@ -52,16 +50,37 @@ func (d Deps) commandTouches(command, dir string) []jackline.Touch {
 	if a.Git {
 		touches[0].Doubt = d.gitHelper()
 	}
+	for k, t := range touches {
+		if held && t.Kind == "path" && t.Effect.Has(jackline.Write) && d.Cell.Fleeting(t.Name) {
+			touches[k].Asks = "It lies outside the workspace, in a folder for temporary files that is the command's own: it is gone when the command ends."
+		}
+	}
 	return touches
 }
 
+// passing says which of the files that the text of a command writes are gone now that it has ended. Else the next command looks for
+// them, and a model takes it for a fault.
+func (d Deps) passing(command, dir string) string {
+	const most = 3 // names in the sentence
+	var gone []string
+	for _, name := range d.analyse(command, dir).Writes {
+		if !strings.ContainsAny(name, "?*") && len(gone) < most && d.Cell.Fleeting(name) {
+			gone = append(gone, textfile.Valid(short(name, 80)))
+		}
+	}
+	if len(gone) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(gone, ", ") + " is gone: /tmp is each command's own. What is to stay belongs in the workspace]\n"
+}
+
 // Commanded is what a command would touch in a folder that nobody looks at: by its text alone.
-func Commanded(command, folder string, a Analysis) []jackline.Touch {
+func Commanded(command, folder string, a jackline.Uses) []jackline.Touch {
 	return touched(command, folder, a, nil)
 }
 
 // touched makes touches of what a command names. look finds where a path in the workspace leads, if anybody looks.
-func touched(command, folder string, a Analysis, look func(jackline.Touch) jackline.Touch) []jackline.Touch {
+func touched(command, folder string, a jackline.Uses, look func(jackline.Touch) jackline.Touch) []jackline.Touch {
 	touches := []jackline.Touch{{Effect: jackline.Exec, Kind: "command", Name: command}}
 	add := func(t jackline.Touch) {
 		t.Effect |= jackline.Exec

@@ -32,15 +32,15 @@ func TestCommandTouches(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	dir = root.Path()
-	var a Analysis
-	d := Deps{Root: root, Analyse: func(string, string) Analysis { return a }, GitHelper: func(text string) string {
+	var a jackline.Uses
+	d := Deps{Root: root, Analyse: func(string, string) jackline.Uses { return a }, GitHelper: func(text string) string {
 		if strings.Contains(text, "fsmonitor") {
 			return "core.fsmonitor"
 		}
 		return ""
 	}}
 	in := func(name string) string { return dir + "/" + name }
-	a = Analysis{
+	a = jackline.Uses{
 		Reads:  []string{in("a.txt"), in("status"), in("link"), in(".env"), dir, in("?"), in("src/*.go"), "/srv/x", "/dev/null"},
 		Writes: []string{in("new"), "/tmp/y"}, Deletes: []string{in("src/b")}, Hosts: []string{"a.test"}, Programs: []string{"cat"}, Git: true, Settings: true,
 	}
@@ -48,7 +48,7 @@ func TestCommandTouches(t *testing.T) {
 		"delete,exec src/b": false, "write,exec new": false, "write,exec /tmp/y": true, "read,exec a.txt": false, "read,exec link": true, "read,exec .env": true,
 		"read,exec ?": false, "read,exec src/*.go": false, "read,exec /srv/x": true, "exec,network a.test": false, "exec cat": false, "write,exec .git/config": true,
 	}
-	touches := d.commandTouches("git status", "src")
+	touches := d.commandTouches("git status", "src", false)
 	if first := touches[0]; first.Kind != "command" || first.Dir != "src" || !strings.Contains(first.Doubt, "core.fsmonitor") || first.Effect != jackline.Exec {
 		t.Errorf("the command: %+v", first)
 	}
@@ -66,11 +66,11 @@ func TestCommandTouches(t *testing.T) {
 	for key := range want {
 		t.Errorf("%s is missing", key)
 	}
-	a = Analysis{}
+	a = jackline.Uses{}
 	for k := range 200 {
 		a.Programs = append(a.Programs, "p"+strconv.Itoa(k))
 	}
-	touches = d.commandTouches("x", "")
+	touches = d.commandTouches("x", "", false)
 	if last := touches[len(touches)-1]; len(touches) != maxTouches+1 || last.Asks == "" {
 		t.Errorf("%d touches, the last %+v", len(touches), last)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 func applyPatch(d Deps) tool.Tool {
@@ -108,7 +109,7 @@ type patched struct {
 	from   string // where it was moved from
 	before workspace.File
 	was    bool // it existed
-	text   workspace.Text
+	text   textfile.Text
 	gone   bool
 	old    string // the text before
 }
@@ -188,7 +189,7 @@ func (p *patchPlan) create(ctx context.Context, root *workspace.Root, f filePatc
 			return &patchMiss{f.path, m}
 		}
 	}
-	return p.put(key, &patched{path: f.path, text: workspace.Text{Body: body}})
+	return p.put(key, &patched{path: f.path, text: textfile.Text{Body: body}})
 }
 
 func (p *patchPlan) put(key string, e *patched) error {
@@ -214,7 +215,7 @@ func (p *patchPlan) load(ctx context.Context, root *workspace.Root, name string)
 	if err := root.Writable(name); err != nil {
 		return nil, err
 	}
-	t, ok := workspace.Decode(f.Data)
+	t, ok := textfile.Decode(f.Data)
 	if !ok {
 		return nil, jackline.E("builtin.patch", jackline.Unprocessed, nil, "%s is a binary file and cannot be patched.", name)
 	}

@@ -16,14 +16,6 @@ import (
 	"github.com/jackline-ai/jackline/workspace"
 )
 
-// Named is what the text of a command says that it will use.
-type Named struct {
-	Programs []string // names that are looked up in PATH
-	Files    []string // absolute: programs that are named by a path, scripts, and all else that it reads
-	Data     bool     // the files are read as data only: what is in them makes the command do nothing else
-	Cut      bool     // it names more than was listed
-}
-
 // environment is the name of the fact about the variables that a command gets.
 const environment = "the environment"
 
@@ -35,25 +27,24 @@ func commandFacts(ctx context.Context, d Deps, command, cwd string) ([]jackline.
 	}
 	dir := folder.Path
 	folder.Close()
-	var named Named
-	if d.Named != nil {
-		named = d.Named(command, dir)
-	}
-	if named.Cut {
+	uses := d.analyse(command, d.startsIn(cwd))
+	if uses.Cut {
 		return nil, jackline.E("builtin.facts", jackline.Unprocessed, nil,
 			"The command names more files and programs than can be looked at; put it into a script, or run it in parts.")
 	}
-	named.Programs = append([]string{job.Shell()}, named.Programs...)
-	return processFacts(ctx, d, named, dir)
+	// Those that are named by a path are among the files.
+	found := slices.DeleteFunc(slices.Clone(uses.Programs), func(name string) bool { return strings.ContainsAny(name, "/?*") })
+	uses.Programs = append([]string{job.Shell()}, found...)
+	return processFacts(ctx, d, uses, dir)
 }
 
 // processFacts are what a yes to anything that starts processes in an absolute folder is bound to: that folder, the programs that
 // would be found, the scripts and files that tell these what to do, and the variables that they get. What a program in turn loads is
 // not among them, but for the files in which a project says what its own commands are.
-func processFacts(ctx context.Context, d Deps, named Named, dir string) ([]jackline.Fact, error) {
+func processFacts(ctx context.Context, d Deps, uses jackline.Uses, dir string) ([]jackline.Fact, error) {
 	env := job.Env(d.Environ, d.Keep...)
 	programs := []string{}
-	for _, name := range named.Programs {
+	for _, name := range uses.Programs {
 		if p := lookPath(env, name); p != "" && !slices.Contains(programs, p) {
 			programs = append(programs, p)
 		}
@@ -64,13 +55,10 @@ func processFacts(ctx context.Context, d Deps, named Named, dir string) ([]jackl
 			files = append(files, p)
 		}
 	}
-	for _, f := range named.Files {
+	for _, f := range slices.Concat(uses.Files, uses.Reads, manifests(uses, dir)) {
 		add(f)
 	}
-	for _, f := range manifests(named, dir) {
-		add(f)
-	}
-	seen, err := workspace.ObserveAt(ctx, files, !named.Data)
+	seen, err := workspace.ObserveAt(ctx, files, !uses.Data)
 	facts := append(workspace.Identify(programs), seen...)
 	return append(facts, jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), err
 }
@@ -90,15 +78,15 @@ var ownFiles = map[string][]string{
 }
 
 // manifests are the files of ownFiles that the programs of a command would find.
-func manifests(n Named, dir string) []string {
+func manifests(u jackline.Uses, dir string) []string {
 	folders := []string{dir}
-	for _, f := range n.Files {
+	for _, f := range slices.Concat(u.Files, u.Reads) {
 		if st, err := os.Stat(f); err == nil && st.IsDir() && !slices.Contains(folders, f) {
 			folders = append(folders, f)
 		}
 	}
 	var list []string
-	for _, p := range n.Programs {
+	for _, p := range u.Programs {
 		for _, f := range folders {
 			for _, own := range ownFiles[p] {
 				list = append(list, filepath.Join(f, filepath.FromSlash(own)))

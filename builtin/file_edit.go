@@ -8,6 +8,7 @@ import (
 	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 func fileEdit(d Deps) tool.Tool {
@@ -72,7 +73,7 @@ func editing(ctx context.Context, root *workspace.Root, path, old, with string, 
 	if err := root.Writable(path); err != nil {
 		return w, nil, err
 	}
-	t, ok := workspace.Decode(f.Data)
+	t, ok := textfile.Decode(f.Data)
 	if !ok {
 		return w, nil, jackline.E("builtin.edit", jackline.Unprocessed, nil,
 			"%s is a binary file and cannot be edited as text.", path)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // longLine is where a line of a file is cut: longer ones are data, not text.
@@ -49,7 +50,7 @@ func fileRead(d Deps) tool.Tool {
 				return near(ctx, d.Root, a.Path, err)
 			}
 			out := tool.Out{Origin: "file " + f.Path, Stamp: f.Stamp.String()}
-			t, ok := workspace.Decode(f.Data)
+			t, ok := textfile.Decode(f.Data)
 			if !ok {
 				out.Text = fmt.Sprintf("%s is no text but a binary file of %s.", f.Path, bytesOf(int64(len(f.Data))))
 				return out, nil
@@ -83,7 +84,7 @@ func numbered(name string, lines []string, from, to, limit int) (string, error) 
 	width := len(strconv.Itoa(to))
 	out := make([]string, 0, to-from+1)
 	for n := from; n <= to; n++ {
-		out = append(out, fmt.Sprintf("%*d\t%s", width, n, cutLine(workspace.Valid(lines[n-1]))))
+		out = append(out, fmt.Sprintf("%*d\t%s", width, n, cutLine(textfile.Valid(lines[n-1]))))
 	}
 	body, taken := fit(out, max(limit-room, limit/2))
 	last := from + taken - 1

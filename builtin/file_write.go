@@ -9,6 +9,7 @@ import (
 	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 func fileWrite(d Deps) tool.Tool {
@@ -102,7 +103,7 @@ func writing(ctx context.Context, root *workspace.Root, path, content string, ad
 	if err := root.Writable(path); err != nil {
 		return w, err
 	}
-	t, isText := workspace.Decode(old.Data)
+	t, isText := textfile.Decode(old.Data)
 	switch {
 	case !isText && add:
 		return w, jackline.E("builtin.write", jackline.Unprocessed, nil,

@@ -8,6 +8,7 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 func listDir(d Deps) tool.Tool {
@@ -79,7 +80,7 @@ func oneLine(name string) string {
 			return '\ufffd'
 		}
 		return r
-	}, workspace.Valid(name))
+	}, textfile.Valid(name))
 }
 
 // shown writes lines for a model, as many as fit, and how many there are besides.

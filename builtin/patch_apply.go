@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline/diff"
-	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // patchText applies hunks to a text, in order. A hunk that does not fit is a miss, and nothing counts.
@@ -180,7 +180,7 @@ func (h hunkPatch) put(lines []string, at int) (all []string, size int) {
 func shownMiss(path string, m *miss) string {
 	s := "FAILED: nothing was changed. " + path + ": " + m.plain
 	if m.shown != "" {
-		s += "\n" + workspace.Valid(m.shown)
+		s += "\n" + textfile.Valid(m.shown)
 	}
 	return s
 }

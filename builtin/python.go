@@ -52,7 +52,7 @@ func python(d Deps) tool.Tool {
 			dir := folder.Path
 			folder.Close()
 			// The code itself is an argument, and -I keeps it from loading what lies beside it.
-			return processFacts(ctx, d, Named{Programs: []string{program()}}, dir)
+			return processFacts(ctx, d, jackline.Uses{Programs: []string{program()}}, dir)
 		},
 		Missing: func() string {
 			if program() == "" {
@@ -67,7 +67,7 @@ func python(d Deps) tool.Tool {
 			if d.Cell == nil {
 				return jackline.Sandbox{}, nil
 			}
-			return d.Cell.Plan(Analysis{}, a.Hosts)
+			return d.Cell.Plan(jackline.Uses{}, a.Hosts)
 		},
 		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
 			const op = "builtin.python"

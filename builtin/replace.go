@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // A miss says why a piece of text could not be replaced.
@@ -66,7 +66,7 @@ func unixEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // wanted are the lines of a text, for comparing.
 func wanted(s string) []string {
-	lines := workspace.Lines(s)
+	lines := textfile.Lines(s)
 	for i, l := range lines {
 		lines[i] = trimEnd(l)
 	}
@@ -197,7 +197,7 @@ func nearest(lines, want []string) *miss {
 	m.plain = fmt.Sprintf("old was not found in the file. The nearest text is at lines %d-%d; copy it exactly as it stands there.", from+1, to)
 	var b strings.Builder
 	for i := from; i < to; i++ {
-		fmt.Fprintf(&b, "%d\t%s\n", i+1, cutLine(workspace.Valid(trimEnd(lines[i]))))
+		fmt.Fprintf(&b, "%d\t%s\n", i+1, cutLine(textfile.Valid(trimEnd(lines[i]))))
 	}
 	m.shown = strings.TrimSuffix(b.String(), "\n")
 	return m

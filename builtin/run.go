@@ -13,13 +13,16 @@ import (
 // A Cell is where the commands of a workspace run. Package cell has one.
 type Cell interface {
 	// Plan says what would hold a command that uses what its text names, and that besides is to reach hosts.
-	Plan(uses Analysis, hosts []string) (jackline.Sandbox, error)
+	Plan(uses jackline.Uses, hosts []string) (jackline.Sandbox, error)
 
 	// Enter makes the place that a plan describes.
 	Enter(context.Context, jackline.Sandbox) (job.Place, error)
 
 	// Why says why nothing can be held here, in a sentence; "" where it can, as far as is known. It must be cheap.
 	Why() string
+
+	// Fleeting reports whether what a command puts at an absolute path is gone when the command ends.
+	Fleeting(path string) bool
 }
 
 // place is where a call runs: what was judged for it is what it gets.

@@ -41,13 +41,11 @@ func shell(d Deps) tool.Tool {
 			if strings.TrimSpace(a.Command) == "" || strings.Contains(a.Command, "\x00") {
 				return nil, jackline.E("builtin.shell", jackline.Invalid, nil, "Give a command to run.")
 			}
-			var at []jackline.Touch
-			dir := ""
+			touches := d.commandTouches(a.Command, d.startsIn(a.Cwd), d.Cell != nil && !a.Unsandboxed)
 			if a.Cwd != "" {
-				at = d.Root.Touch(jackline.Read, a.Cwd)
-				dir = at[0].Name
+				touches = append(touches, d.Root.Touch(jackline.Read, a.Cwd)...)
 			}
-			touches := append(append(d.commandTouches(a.Command, dir), at...), reached(a.Hosts)...)
+			touches = append(touches, reached(a.Hosts)...)
 			if a.Unsandboxed && (d.Cell == nil || d.Cell.Why() == "") {
 				touches[0].Asks = "It is to run without the sandbox."
 			}
@@ -69,14 +67,14 @@ func shell(d Deps) tool.Tool {
 			if d.Cell == nil || a.Unsandboxed {
 				return jackline.Sandbox{}, nil
 			}
-			dir := ""
-			if a.Cwd != "" {
-				dir = d.Root.Touch(jackline.Read, a.Cwd)[0].Name
-			}
-			return d.Cell.Plan(d.analyse(a.Command, dir), a.Hosts)
+			return d.Cell.Plan(d.analyse(a.Command, d.startsIn(a.Cwd)), a.Hosts)
 		},
 		Run: func(ctx context.Context, in tool.In, a args) (tool.Out, error) {
-			return d.execute(ctx, in, a.Cwd, job.Spec{Command: a.Command, Time: seconds(a.Timeout)}, nil)
+			out, err := d.execute(ctx, in, a.Cwd, job.Spec{Command: a.Command, Time: seconds(a.Timeout)}, nil)
+			if in.Sandbox.Level > jackline.SandboxNone {
+				out.Text = d.passing(a.Command, d.startsIn(a.Cwd)) + out.Text
+			}
+			return out, err
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,16 +47,6 @@ type Options struct {
 	Read, Write []string // the owner's lists of what every command may use, whole paths or from ~ on
 	KeepEnv     []string // names of variables that commands inherit whatever they look like
 	Environ     []string // the program's own environment
-}
-
-// Uses is what the text of a command would touch. It is an alias, as whoever reads commands does not know this package. Paths are absolute
-// and clean; "?" in one stands for what the text does not tell, "*" for a pattern.
-type Uses = struct {
-	Reads, Writes, Deletes, Programs, Hosts []string
-
-	Git        bool // it starts git
-	Repository bool // a git command in it writes in the workspace's .git, where neither settings nor hooks are
-	Settings   bool // a git command in it changes the repository's settings
 }
 
 // Cells are the cells of all workspaces.
@@ -197,7 +188,7 @@ func (c *Cells) Home(workspace string) string {
 
 // Plan says what would hold a command that uses what its text names and besides may reach hosts, each as host or host:port. It
 // looks at names and links, and opens folders of the workspace where the level asks for it.
-func (k *Cell) Plan(u Uses, hosts []string) (jackline.Sandbox, error) {
+func (k *Cell) Plan(u jackline.Uses, hosts []string) (jackline.Sandbox, error) {
 	s := jackline.Sandbox{Level: k.c.Report().Level}
 	if s.Level == jackline.SandboxNone {
 		return s, nil
@@ -298,7 +289,7 @@ func (k *Cell) open(s *jackline.Sandbox, name string, write, gone bool) {
 		}
 		return
 	}
-	if name = real(name); k.anyway(s.Level, name, write) || k.c.unfit(name, false) != "" {
+	if name = real(name); k.anyway(name, write) || k.c.unfit(name, false) != "" {
 		return
 	}
 	_, err := os.Lstat(name)
@@ -324,20 +315,35 @@ func (k *Cell) open(s *jackline.Sandbox, name string, write, gone bool) {
 }
 
 // anyway reports whether every command of the cell can use a path.
-func (k *Cell) anyway(level jackline.SandboxLevel, path string, write bool) bool {
+func (k *Cell) anyway(path string, write bool) bool {
 	within := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return inside(p, path) })
 	}
 	switch {
 	case within(k.c.o.Write), inside(k.c.Home(k.root.Path()), path), inside("/dev", path):
 		return true
-	case level == jackline.SandboxNamespaces && inside("/tmp", path) && stat(path) != nil:
-		return true // it has one of its own
+	case k.Fleeting(path):
+		return true
 	case write:
 		return false
 	}
 	k.c.prepare()
 	return system(path) || within(k.c.o.Read) || within(k.c.tools.read)
+}
+
+// shared is the folder for temporary files that all programs of a machine share. Where there are namespaces, each command has one of
+// its own in its place.
+const shared = "/tmp"
+
+// Fleeting reports whether what a command puts at a path is gone when the command ends: it lies in the command's own /tmp, on the way
+// to nothing that is there outside.
+func (k *Cell) Fleeting(path string) bool {
+	path = real(filepath.Clean(path))
+	if path == shared || !inside(shared, path) || inside(k.root.Path(), path) || k.c.Report().Level < jackline.SandboxNamespaces {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, shared+"/"), "/")
+	return errors.Is(stat(filepath.Join(shared, first)), fs.ErrNotExist)
 }
 
 // prepare looks along the search path, once.

@@ -96,7 +96,7 @@ func newWorld(t testing.TB, level jackline.SandboxLevel, files map[string]string
 }
 
 // run runs a command as it was planned, and gives its output and what came to light.
-func (w *world) run(t testing.TB, command string, u Uses) (job.Result, []string) {
+func (w *world) run(t testing.TB, command string, u jackline.Uses) (job.Result, []string) {
 	t.Helper()
 	s, err := w.cell.Plan(u, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestHeld(t *testing.T) {
 			{"cat /etc/shadow 2>/dev/null | wc -c", "0\n"},
 			{"(exec 3<>/dev/tcp/127.0.0.1/1) 2>/dev/null; echo $?", "1\n"},
 		} {
-			r, notes := w.run(t, c.command, Uses{})
+			r, notes := w.run(t, c.command, jackline.Uses{})
 			if r.Output != c.want || len(notes) > 0 {
 				t.Errorf("%s: %q %v, want %q", c.command, r.Output, notes, c.want)
 			}
@@ -159,25 +159,25 @@ func TestHeld(t *testing.T) {
 				t.Errorf("%s: a secret came out", c.command)
 			}
 		}
-		if r, _ := w.run(t, "exit 3", Uses{}); r.Exit != 3 {
+		if r, _ := w.run(t, "exit 3", jackline.Uses{}); r.Exit != 3 {
 			t.Errorf("exit %d", r.Exit)
 		}
-		if r, _ := w.run(t, "kill -9 $$", Uses{}); r.Signal != "killed" {
+		if r, _ := w.run(t, "kill -9 $$", jackline.Uses{}); r.Signal != "killed" {
 			t.Errorf("%+v", r)
 		}
 		// What was allowed by name is opened, and nothing beside it.
 		other := filepath.Join(w.home, "other")
-		r, _ := w.run(t, "cat ../other/f; cat ../secret 2>/dev/null; (echo x > ../other/f) 2>/dev/null; echo $?", Uses{Reads: []string{filepath.Join(other, "f")}})
+		r, _ := w.run(t, "cat ../other/f; cat ../secret 2>/dev/null; (echo x > ../other/f) 2>/dev/null; echo $?", jackline.Uses{Reads: []string{filepath.Join(other, "f")}})
 		if r.Output != "CANARY1\n" {
 			t.Errorf("%q", r.Output)
 		}
-		if r, _ := w.run(t, "echo y > ../other/f; echo z > ../other/new; cat ../other/f ../other/new", Uses{Writes: []string{filepath.Join(other, "f"), filepath.Join(other, "new")}}); r.Output != "y\nz\n" {
+		if r, _ := w.run(t, "echo y > ../other/f; echo z > ../other/new; cat ../other/f ../other/new", jackline.Uses{Writes: []string{filepath.Join(other, "f"), filepath.Join(other, "new")}}); r.Output != "y\nz\n" {
 			t.Errorf("%q", r.Output)
 		}
-		if r, _ := w.run(t, "echo y > ../note; cat ../note", Uses{Writes: []string{filepath.Join(w.home, "note")}}); r.Output != "y\n" {
+		if r, _ := w.run(t, "echo y > ../note; cat ../note", jackline.Uses{Writes: []string{filepath.Join(w.home, "note")}}); r.Output != "y\n" {
 			t.Errorf("a file right in home: %q", r.Output)
 		}
-		if r, _ := w.run(t, "true", Uses{Writes: []string{filepath.Join(w.home, "never")}}); r.Exit != 0 || stat(filepath.Join(w.home, "never")) == nil {
+		if r, _ := w.run(t, "true", jackline.Uses{Writes: []string{filepath.Join(w.home, "never")}}); r.Exit != 0 || stat(filepath.Join(w.home, "never")) == nil {
 			t.Errorf("what was made for it and not written is still there")
 		}
 	})
@@ -213,7 +213,7 @@ func TestPlan(t *testing.T) {
 			o.Read, o.Write = []string{"~/lists/r"}, []string{filepath.Join(o.Home, "lists/w")}
 		})
 		at := func(p string) string { return filepath.Join(w.home, p) }
-		s, err := w.cell.Plan(Uses{
+		s, err := w.cell.Plan(jackline.Uses{
 			Reads:  []string{at("a/f"), at("ws/x"), at("none"), "/usr/bin/env", "/etc/passwd", at("lists/r/f"), at("?/f"), at("a/*.go"), w.data + "/key", at(""), "/", at("ws/.env"), "/dev/null"},
 			Writes: []string{at("lists/w/g"), at("a/new"), at("ws/new"), "/dev/null", w.data + "/x", "/etc/new"}, Deletes: []string{at("a/f")},
 			Hosts: []string{"example.org", "127.0.0.1", "?", "localhost"}, Repository: true,
@@ -236,7 +236,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("leaks: %q", s.Leaks)
 		}
 		for _, bad := range []string{"127.0.0.1:80", "localhost", "10.0.0.1", "example.org:22", ""} {
-			if _, err := w.cell.Plan(Uses{}, []string{bad}); err == nil {
+			if _, err := w.cell.Plan(jackline.Uses{}, []string{bad}); err == nil {
 				t.Errorf("the host %q was given", bad)
 			}
 		}
@@ -276,7 +276,7 @@ func TestProtected(t *testing.T) {
 			"ws/.env": "K=CANARY\n", "ws/.git/config": "[core]\n", "ws/.git/hooks/x.sample": "s", "ws/.git/index": "i", "ws/sub/.npmrc": "t=CANARY\n",
 		}, nil)
 		read := func(p string) string { b, _ := os.ReadFile(filepath.Join(w.ws, p)); return string(b) }
-		r, notes := w.run(t, "cat .env sub/.npmrc; cat .git/config; echo evil > .env; echo evil > .git/config; echo evil > .git/hooks/pre-commit; echo evil > .netrc; mkdir -p .aws; rm -rf sub; mv .git .git2; true", Uses{})
+		r, notes := w.run(t, "cat .env sub/.npmrc; cat .git/config; echo evil > .env; echo evil > .git/config; echo evil > .git/hooks/pre-commit; echo evil > .netrc; mkdir -p .aws; rm -rf sub; mv .git .git2; true", jackline.Uses{})
 		if level == jackline.SandboxNamespaces && (strings.Contains(r.Output, "CANARY") || !strings.Contains(r.Output, "[core]")) {
 			t.Errorf("%q", r.Output)
 		}
@@ -296,7 +296,7 @@ func TestProtected(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(w.ws, ".git/hooks"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		w.run(t, "echo new > .git/index; echo evil > .git/config; echo evil > .git/hooks/post-commit; echo evil > .git/commondir; true", Uses{Repository: true})
+		w.run(t, "echo new > .git/index; echo evil > .git/config; echo evil > .git/hooks/post-commit; echo evil > .git/commondir; true", jackline.Uses{Repository: true})
 		for p, want := range map[string]string{".git/index": "new\n", ".git/config": "[core]\n", ".git/hooks/post-commit": "", ".git/commondir": ""} {
 			if got := read(p); got != want {
 				t.Errorf("%s is %q, want %q", p, got, want)
@@ -304,7 +304,7 @@ func TestProtected(t *testing.T) {
 		}
 		// What was allowed by name is what it is.
 		env := filepath.Join(w.ws, ".env")
-		if r, notes := w.run(t, "cat .env; echo K=new > .env", Uses{Reads: []string{env}, Writes: []string{env}}); r.Output != "K=CANARY\n" || read(".env") != "K=new\n" || len(notes) > 0 {
+		if r, notes := w.run(t, "cat .env; echo K=new > .env", jackline.Uses{Reads: []string{env}, Writes: []string{env}}); r.Output != "K=CANARY\n" || read(".env") != "K=new\n" || len(notes) > 0 {
 			t.Errorf("%q %q %q", r.Output, read(".env"), notes)
 		}
 	})
@@ -320,20 +320,20 @@ func TestEveryday(t *testing.T) {
 		}, nil)
 		for _, c := range []struct {
 			command, want string
-			uses          Uses
+			uses          jackline.Uses
 			needs         string
 		}{
-			{"git init -q . && git add -A && git commit -qm first && git log --format=%an-%s", "Ada-first\n", Uses{Git: true, Repository: true}, "git"},
-			{"git config user.name Bea && git config user.name", "Bea\n", Uses{Git: true, Settings: true}, "git"},
-			{"git config user.name Eve 2>/dev/null; git config user.name", "Bea\n", Uses{Git: true, Repository: true}, "git"},
-			{"echo >> x.go; git status --short; git diff --stat | wc -l", " M x.go\n2\n", Uses{Git: true}, "git"},
-			{"git commit -qam second && git rev-list --count HEAD && git branch b && git switch -q b && git branch --show-current", "2\nb\n", Uses{Git: true, Repository: true}, "git"},
-			{"make", "MADE\n", Uses{}, "make"},
-			{"go build ./... && go list ./...", "example.org/x\n", Uses{}, "go"},
-			{"ls -A", ".git\nMakefile\ngo.mod\nx.go\nx_test.go\n", Uses{}, "ls"},
-			{"(echo b > /tmp/x$$) 2>/dev/null || echo b > $TMPDIR/x$$; seq 3 | sort -r | head -1; date > /dev/null; head -c 4 /dev/urandom | wc -c", "3\n4\n", Uses{}, "sort"},
-			{"python3 -c 'import tempfile, subprocess; print(subprocess.run([\"echo\", \"hi\"], capture_output=True, text=True).stdout, end=\"\")'", "hi\n", Uses{}, "python3"},
-			{"sleep 0.1 & wait; (exit 4) || echo $?", "4\n", Uses{}, "sleep"},
+			{"git init -q . && git add -A && git commit -qm first && git log --format=%an-%s", "Ada-first\n", jackline.Uses{Git: true, Repository: true}, "git"},
+			{"git config user.name Bea && git config user.name", "Bea\n", jackline.Uses{Git: true, Settings: true}, "git"},
+			{"git config user.name Eve 2>/dev/null; git config user.name", "Bea\n", jackline.Uses{Git: true, Repository: true}, "git"},
+			{"echo >> x.go; git status --short; git diff --stat | wc -l", " M x.go\n2\n", jackline.Uses{Git: true}, "git"},
+			{"git commit -qam second && git rev-list --count HEAD && git branch b && git switch -q b && git branch --show-current", "2\nb\n", jackline.Uses{Git: true, Repository: true}, "git"},
+			{"make", "MADE\n", jackline.Uses{}, "make"},
+			{"go build ./... && go list ./...", "example.org/x\n", jackline.Uses{}, "go"},
+			{"ls -A", ".git\nMakefile\ngo.mod\nx.go\nx_test.go\n", jackline.Uses{}, "ls"},
+			{"(echo b > /tmp/x$$) 2>/dev/null || echo b > $TMPDIR/x$$; seq 3 | sort -r | head -1; date > /dev/null; head -c 4 /dev/urandom | wc -c", "3\n4\n", jackline.Uses{}, "sort"},
+			{"python3 -c 'import tempfile, subprocess; print(subprocess.run([\"echo\", \"hi\"], capture_output=True, text=True).stdout, end=\"\")'", "hi\n", jackline.Uses{}, "python3"},
+			{"sleep 0.1 & wait; (exit 4) || echo $?", "4\n", jackline.Uses{}, "sleep"},
 		} {
 			if _, err := exec.LookPath(c.needs); err != nil {
 				t.Logf("THERE IS NO %s HERE, so nothing was tried with it", c.needs)
@@ -377,14 +377,14 @@ func TestHosts(t *testing.T) {
 		w := newWorld(t, level, nil, func(o *Options) { o.Guard = guard })
 		command := curl + " -sS -m 10 http://good.example/; " + curl + " -sS -m 10 -o /dev/null -w '%{http_code}\\n' http://bad.example/; " +
 			curl + " -sS -m 10 --noproxy '*' " + site.URL + " 2>/dev/null; echo $?"
-		r, notes := w.run(t, command, Uses{Hosts: []string{"good.example"}})
+		r, notes := w.run(t, command, jackline.Uses{Hosts: []string{"good.example"}})
 		if r.Output != "page of good.example\n403\n7\n" {
 			t.Errorf("%q", r.Output)
 		}
 		if len(notes) != 1 || !strings.Contains(notes[0], "bad.example:80") {
 			t.Errorf("%q", notes)
 		}
-		if r, _ := w.run(t, curl+" -sS -m 10 http://good.example/ 2>/dev/null; env | grep -ciE '^(https?|all|no)_proxy='", Uses{}); r.Output != "0\n" {
+		if r, _ := w.run(t, curl+" -sS -m 10 http://good.example/ 2>/dev/null; env | grep -ciE '^(https?|all|no)_proxy='", jackline.Uses{}); r.Output != "0\n" {
 			t.Errorf("without hosts: %q", r.Output)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/jackline-ai/jackline/job"
 	"github.com/jackline-ai/jackline/sandbox"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 const (
@@ -209,7 +210,7 @@ func (v *stay) told(changed []workspace.Changed) (notes []string) {
 			if c.Err != nil {
 				list = &stuck
 			}
-			*list = append(*list, workspace.Valid(c.Path))
+			*list = append(*list, textfile.Valid(c.Path))
 		}
 	}
 	if len(back) > 0 {
@@ -246,7 +247,7 @@ func (v *stay) place(spec sandbox.Spec, home string) (job.Place, error) {
 			}
 			if c.run != nil && v.s.Level == jackline.SandboxNamespaces && len(c.run.Unmasked) > 0 {
 				few := c.run.Unmasked[:min(len(c.run.Unmasked), maxNamed)]
-				notes = append(notes, "[protected names could not be kept from the command: "+workspace.Valid(strings.Join(few, ", "))+"]")
+				notes = append(notes, "[protected names could not be kept from the command: "+textfile.Valid(strings.Join(few, ", "))+"]")
 			}
 			return append(notes, v.leave(ctx)...)
 		},

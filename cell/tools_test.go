@@ -11,11 +11,14 @@ import (
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/builtin"
 	"github.com/jackline-ai/jackline/tool/tooltest"
+	"github.com/jackline-ai/jackline/workspace"
 )
 
 // bench puts the tools that run something on a cell.
-func (w *world) bench(t testing.TB) *tooltest.Bench {
-	b := tooltest.New(t, builtin.All(builtin.Deps{Root: w.root, Environ: os.Environ(), Cell: w.cell})...)
+// Commands are taken to write what is named.
+func (w *world) bench(t testing.TB, writes ...string) *tooltest.Bench {
+	uses := func(string, string) jackline.Uses { return jackline.Uses{Writes: writes} }
+	b := tooltest.New(t, builtin.All(builtin.Deps{Root: w.root, Environ: os.Environ(), Cell: w.cell, Analyse: uses})...)
 	b.Session.Workspace = w.ws
 	return b
 }
@@ -53,6 +56,57 @@ func TestTools(t *testing.T) {
 		if left, err := filepath.Glob(filepath.Join(os.TempDir(), "jackline-*", "code.py")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %q", left)
 		}
+	})
+}
+
+// TestBesideInTmp: below /tmp, which is the command's own, nothing is written that would only seem to be: a folder on the way to the
+// workspace cannot be written, what was allowed there is opened, and what is gone with the command is said.
+func TestBesideInTmp(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
+		w := newWorld(t, level, nil, nil)
+		above, err := os.MkdirTemp("/tmp", "beside-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(above) })
+		w.ws = filepath.Join(above, "ws")
+		if err := os.Mkdir(w.ws, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if w.root, err = workspace.Open(w.ws, workspace.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.root.Close() })
+		w.cell = w.cells.In(w.root)
+		r, _ := w.run(t, "echo x > in; (echo x > ../made) 2>&1; mkdir ../folder 2>/dev/null; ls ..", jackline.Uses{})
+		if !strings.Contains(r.Output, "Permission denied") || strings.Contains(r.Output, "made\nws") || strings.Contains(r.Output, "folder\n") {
+			t.Errorf("%q", r.Output)
+		}
+		made := filepath.Join(above, "made")
+		if r, _ := w.run(t, "echo x > ../made", jackline.Uses{Writes: []string{made}}); r.Exit != 0 || stat(made) != nil {
+			t.Errorf("what was allowed was not made: %+v", r)
+		}
+		if b, err := os.ReadFile(filepath.Join(w.ws, "in")); err != nil || string(b) != "x\n" {
+			t.Errorf("%q %v", b, err)
+		}
+
+		gone := filepath.Join("/tmp", filepath.Base(above)+"-gone")
+		b := w.bench(t, gone) // what its commands are taken to write
+		own := level == jackline.SandboxNamespaces
+		out := b.Run(t, "shell", m{"command": "echo x > " + gone})
+		asks := ""
+		for _, touch := range b.Judge.Last().Touches {
+			asks += touch.Asks
+		}
+		if strings.Contains(out.Text, gone+" is gone: /tmp is each command's own") != own || strings.Contains(asks, "it is gone when the command ends") != own {
+			t.Errorf("%q %q", out.Text, asks)
+		}
+		_ = os.Remove(gone)
+		out = b.Run(t, "shell", m{"command": "echo x > " + gone, "unsandboxed": true})
+		if strings.Contains(out.Text, "is gone") || stat(gone) != nil {
+			t.Errorf("%q", out.Text)
+		}
+		_ = os.Remove(gone)
 	})
 }
 

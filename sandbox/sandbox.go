@@ -34,8 +34,8 @@ type Spec struct {
 	// until the command was started.
 	Dir *os.File
 
-	// Home and Temp are private folders that exist and can be written; "" is none. Where there are namespaces, Temp is /tmp
-	// as well.
+	// Home and Temp are private folders that exist and can be written; "" is none. Where there are namespaces, /tmp and /var/tmp are
+	// the command's own as well: they are Temp, or memory of a bounded size where something that is given lies in /tmp.
 	Home, Temp string
 
 	// Read and Write are further files and folders that can be read, or read and written. What does not exist when the

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/shell/posix"
 	"github.com/jackline-ai/jackline/shell/value"
 )
 
@@ -55,23 +57,16 @@ func Read(s Script) Reading {
 	return r
 }
 
-// Uses is what a command would touch, for whoever confines it and shows it to a person. Paths are absolute; "?" in them stands
-// for what the text does not tell, "*" for a pattern.
-type Uses = struct {
-	Reads, Writes, Deletes, Programs, Hosts []string
-
-	Git        bool // it starts git
-	Repository bool // a git command in it writes in the workspace's .git, where neither settings nor hooks are
-	Settings   bool // a git command in it changes the repository's settings
-}
-
 // Used says what a command would touch, as far as its text tells. A text that nobody may run touches nothing.
-func Used(s Script) Uses {
+func Used(s Script) jackline.Uses {
 	w, d := placed(s)
 	a := Judge(s.Text, w, d)
-	var u Uses
 	if a.Verdict == Denied {
-		return u
+		return jackline.Uses{}
+	}
+	u := jackline.Uses{
+		Files: a.Files, Data: a.Verdict == Harmless,
+		Cut: max(len(a.Touches), len(a.Parts), len(a.Files)) >= posix.MaxListed,
 	}
 	for _, t := range a.Touches {
 		switch t.Kind {

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -63,6 +64,27 @@ func TestUsed(t *testing.T) {
 		}
 	}
 	if !u.Git || !u.Repository || !u.Settings {
+		t.Errorf("%+v", u)
+	}
+	u = shell.Used(script("sh run.sh; ./tool"))
+	if !slices.Contains(u.Files, "/home/owner/ws/tool") || !slices.Contains(slices.Concat(u.Files, u.Reads), "/home/owner/ws/run.sh") || u.Data || u.Cut {
+		t.Errorf("%+v", u)
+	}
+	if u := shell.Used(script("cat a.txt")); !u.Data {
+		t.Errorf("%+v", u)
+	}
+	many := "cat"
+	for k := range 600 {
+		many += fmt.Sprintf(" f%d", k)
+	}
+	if u := shell.Used(script(many)); !u.Cut {
+		t.Errorf("it names more than %d files", len(u.Reads))
+	}
+	// In the grammar of its own shell: what a yes is bound to must be what was judged.
+	ps := script("& ./run.ps1; Get-Content notes.txt | Set-Content out.txt")
+	ps.Shell = "powershell"
+	u = shell.Used(ps)
+	if all := slices.Concat(u.Files, u.Reads); !slices.Contains(all, "/home/owner/ws/run.ps1") || !slices.Contains(all, "/home/owner/ws/notes.txt") {
 		t.Errorf("%+v", u)
 	}
 	for text, want := range map[string][3]bool{

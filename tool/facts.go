@@ -93,11 +93,12 @@ func changed(then, now []jackline.Fact) string {
 	for _, f := range then {
 		before[f.Name+"\x00"+kindOfFact(f)] = f
 	}
-	var names []string
+	var names, said []string
 	add := func(f jackline.Fact, how string) {
-		name := brief(f.Name) + " " + how
-		if len(names) < most && !slices.Contains(names, name) {
-			names = append(names, name)
+		// A file of the workspace is known by its path there, and by its whole path to what runs it.
+		again := func(have string) bool { return have == f.Name+how || strings.HasSuffix(f.Name+how, "/"+have) }
+		if len(names) < most && !slices.ContainsFunc(said, again) {
+			said, names = append(said, f.Name+how), append(names, brief(f.Name)+" "+how)
 		}
 	}
 	same := map[string]bool{}

@@ -188,3 +188,26 @@ func TestSandboxReachesTheTool(t *testing.T) {
 		t.Errorf("it ran in %+v, and %+v was allowed, want %+v", got, row, w.sandbox)
 	}
 }
+
+// TestOneFileIsNamedOnce: a file of the workspace that a command also runs by its whole path is one thing to whoever reads the card.
+func TestOneFileIsNamedOnce(t *testing.T) {
+	w := newWorld(t)
+	facts := []jackline.Fact{{Name: "sub/go.sh", ID: "w:1", Digest: "a"}, {Name: "/home/o/ws/sub/go.sh", ID: "w:1", Digest: "a"}, {Name: "o.sh", ID: "w:2"}}
+	w.seen(&facts)
+	w.judge.verdict = jackline.Ask
+	d := w.asks("put", `{"path":"a","text":"x"}`)
+	w.yes(d.Wait, jackline.Once)
+	for k := range facts {
+		facts[k].ID, facts[k].Digest = "w:9", "b"
+	}
+	if d = w.do(d.Call); d.Wait == "" {
+		t.Fatalf("it ran: %+v", d)
+	}
+	a, ok, err := w.desk.Row(t.Context(), jackline.Local, d.Call.ID)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if want := "but then sub/go.sh changed and o.sh changed."; !strings.Contains(a.Why, want) {
+		t.Errorf("%q, want %q", a.Why, want)
+	}
+}

@@ -648,5 +648,10 @@ func (g *Gate) run(ctx context.Context, p *passage) (Done, error) {
 	if p.edited {
 		e.text = "[The owner changed the arguments before allowing this call; it ran as " + string(c.Args) + "]\n" + e.text
 	}
-	return g.end(ctx, p.r, c, e)
+	d, err := g.end(ctx, p.r, c, e)
+	if err != nil && c.Acts { // it stands as begun, and nobody may take it for one that did not run
+		err = jackline.E("tool.run", jackline.KindOf(err), err,
+			"This call was made, but how it ended could not be written down: look at what it did before it is made again. %s", jackline.Say(err))
+	}
+	return d, err
 }

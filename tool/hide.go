@@ -37,7 +37,7 @@ func (g *Gate) Brief(text string) string {
 	return jackline.Brief(text)
 }
 
-// BriefArgs is [jackline.BriefArgs] in the same way.
+// BriefArgs is an event's copy of arguments: the long strings are cut, in the same way.
 func (g *Gate) BriefArgs(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= jackline.EventTextLimit {
 		return raw

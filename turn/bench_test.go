@@ -142,7 +142,7 @@ func (b *bench) open(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill, Named: named})
+	tools := builtin.All(builtin.Deps{Root: root, Result: db.Call, Spill: db.ReadSpill, Analyse: analysed})
 	if b.o.Web {
 		tools = append(tools, web.All(b.web)...)
 	}
@@ -193,15 +193,9 @@ func (b *bench) open(t testing.TB) {
 	}
 }
 
-// named is what a command reads, for the facts of its card.
-func named(command, dir string) builtin.Named {
-	var n builtin.Named
-	for _, t := range shell.Judge(command, shell.World{Workspace: dir, Dir: dir}, shell.Bash).Touches {
-		if t.Kind == shell.Reads {
-			n.Files = append(n.Files, t.Name)
-		}
-	}
-	return n
+// analysed is what a command reads, for the facts of its card.
+func analysed(command, dir string) jackline.Uses {
+	return jackline.Uses{Reads: shell.Used(shell.Script{Text: command, Workspace: dir, Dir: dir}).Reads}
 }
 
 func (b *bench) write(t testing.TB, path, text string) {

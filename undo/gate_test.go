@@ -33,9 +33,14 @@ func (w *world) do(t testing.TB, name string, args map[string]any) jackline.Call
 
 func (w *world) gate(t testing.TB) *tool.Gate {
 	t.Helper()
-	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: w.root, Environ: os.Environ(), Result: w.db.Call, Spill: w.db.ReadSpill})...)
+	g, err := w.gateOf()
 	must(t, err)
-	return &tool.Gate{Tools: set, Judge: all{}, Desk: approval.New(w.db, w.db.Key("approval"), approval.Options{}), Log: w.db, Keeper: w.keeper}
+	return g
+}
+
+func (w *world) gateOf() (*tool.Gate, error) {
+	set, err := tool.NewSet(builtin.All(builtin.Deps{Root: w.root, Environ: os.Environ(), Result: w.db.Call, Spill: w.db.ReadSpill})...)
+	return &tool.Gate{Tools: set, Judge: all{}, Desk: approval.New(w.db, w.db.Key("approval"), approval.Options{}), Log: w.db, Keeper: w.keeper}, err
 }
 
 func (w *world) call(t testing.TB, name string, args map[string]any) jackline.Call {

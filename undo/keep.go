@@ -13,6 +13,7 @@ import (
 	"github.com/jackline-ai/jackline/diff"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/workspace"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // whole is the path of the row that says that all of the workspace is compared.
@@ -230,6 +231,7 @@ func (k *Keeper) After(ctx context.Context, who jackline.Actor, call jackline.Ca
 		return tool.Kept{}, err
 	}
 	open := c.open()
+	k.sweep(open) // this may be a call that a crash cut short
 	var out tool.Kept
 	if row, ok := c.have[whole]; ok && !row.Seen {
 		if b == nil { // the program died meanwhile
@@ -463,8 +465,8 @@ func changeOf(before, after jackline.Kept) string {
 
 // diffOf is the difference of two contents; one without a patch where either is no text.
 func diffOf(name, change string, before, after []byte) jackline.Diff {
-	a, okA := workspace.Decode(before)
-	b, okB := workspace.Decode(after)
+	a, okA := textfile.Decode(before)
+	b, okB := textfile.Decode(after)
 	if !okA || !okB {
 		return jackline.Diff{Path: name, Change: change}
 	}

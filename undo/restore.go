@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -94,6 +95,13 @@ func (k *Keeper) step(ctx context.Context, c *collection, row jackline.Snapshot,
 	if row.Before.Kind == jackline.KeptNothing {
 		s.out.Does = "delete"
 	}
+	if err := k.root.Check(row.Path); err != nil { // a command gives files what names it likes; one of them stops nothing
+		s.out.State, s.out.Does, s.out.Why = jackline.UndoCannot, "nothing", "its name is protected"
+		if jackline.KindOf(err) != jackline.Forbidden {
+			s.out.Why = "its name holds what no path may: a control or invisible character"
+		}
+		return s, nil
+	}
 	var data []byte
 	err := k.scan(ctx, row.Path, func(f *workspace.Standing) (err error) {
 		s.id = f.ID()
@@ -110,8 +118,6 @@ func (k *Keeper) step(ctx context.Context, c *collection, row jackline.Snapshot,
 	}
 	why := lost(row)
 	switch {
-	case k.root.Check(row.Path) != nil:
-		s.out.State, s.out.Why = jackline.UndoCannot, "its name is protected"
 	case s.now.Same(row.Before):
 		s.out.State, s.out.Does = jackline.UndoAlready, "nothing"
 	case why != "":
@@ -184,6 +190,11 @@ func (k *Keeper) perform(ctx context.Context, c *collection, unit string, steps 
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is on record: half of it helps nobody
+	var paths []string
+	for _, s := range steps {
+		paths = append(paths, s.row.Path)
+	}
+	k.sweep(paths)
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := steps[i]
 		goes := s.now.Kind != jackline.KeptNothing && (s.row.Before.Kind == jackline.KeptNothing ||
@@ -211,6 +222,18 @@ func (k *Keeper) perform(ctx context.Context, c *collection, unit string, steps 
 		s.out.State = jackline.UndoDone
 	}
 	return k.record(ctx, c, unit, steps, o)
+}
+
+// sweep takes away what an earlier call or undo left half written beside some paths when the program was killed. What cannot be
+// looked at stays.
+func (k *Keeper) sweep(paths []string) {
+	var done []string
+	for _, p := range paths {
+		if dir := path.Dir(p); !slices.Contains(done, dir) {
+			done = append(done, dir)
+			_ = k.root.Sweep(dir)
+		}
+	}
 }
 
 // fail says that a file stayed as it is.

@@ -573,3 +573,16 @@ func TestUndoIsAudited(t *testing.T) {
 		}
 	}
 }
+
+// A file whose name no tool may use, which a command has made or changed, keeps no other from being taken back.
+func TestOddNames(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "1", "b\x1b[2J": "1"})
+	w.runs(t, func() {
+		w.write(t, "a", "2")
+		w.write(t, "b\x1b[2J", "2")
+		w.write(t, "c\u202etxt", "2")
+	})
+	_, states := w.undo(t, "t_one", undo.Options{})
+	same(t, states, "a done", "b\x1b[2J cannot", "c\u202etxt cannot")
+	w.is(t, "a", "1")
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // Named limits of looking around.
@@ -147,7 +148,7 @@ func (r *Root) Facts(ctx context.Context) (Facts, error) {
 			}
 		}
 		if r.names.Protected(n) && len(f.Protected) < maxNamed {
-			f.Protected = append(f.Protected, Valid(n))
+			f.Protected = append(f.Protected, textfile.Valid(n))
 		}
 	}
 	return f, nil
@@ -162,9 +163,9 @@ func (r *Root) Guide(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t, ok := Decode(f.Data)
+	t, ok := textfile.Decode(f.Data)
 	if !ok {
 		return "", jackline.E("workspace.Guide", jackline.Unprocessed, nil, "%s is no text.", quote(GuideFile))
 	}
-	return Valid(t.Body), nil
+	return textfile.Valid(t.Body), nil
 }

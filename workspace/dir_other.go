@@ -101,6 +101,12 @@ func (d *dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
+// abandoned reports whether nobody writes a file of [dir.create] any more: what is written takes seconds.
+func (d *dir) abandoned(name string) bool {
+	e, err := d.lstat(name)
+	return err == nil && !e.mode.IsDir() && time.Since(e.mtime) > time.Minute
+}
+
 func (d *dir) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
 
 func (d *dir) link(name, target string) error { return d.root.Symlink(target, name) }

@@ -106,7 +106,8 @@ func (d *dir) open(name string, flags int) (*os.File, entry, error) {
 	return f, e, nil
 }
 
-// create makes a new file for writing; whatever has the name already is an error.
+// create makes a new file for writing; whatever has the name already is an error. It is locked as long as it is open, which tells
+// whoever comes by that somebody lives who writes it, where the file system knows locks.
 func (d *dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	var fd int
 	err := retry(func() (err error) {
@@ -116,7 +117,18 @@ func (d *dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	return os.NewFile(uintptr(fd), name), nil
+}
+
+// abandoned reports whether nobody writes a file of [dir.create] any more. A link takes no time to be renamed.
+func (d *dir) abandoned(name string) bool {
+	f, e, err := d.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return errors.Is(err, unix.ELOOP)
+	}
+	defer func() { _ = f.Close() }()
+	return e.mode.IsRegular() && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
 func (d *dir) mkdir(name string) error {

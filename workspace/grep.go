@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/workspace/textfile"
 )
 
 // A Search says what to look for.
@@ -174,7 +175,7 @@ func peek(ctx context.Context, in *dir, name string) ([]byte, error) {
 
 // lines searches one file and reports whether that is enough. A file that is no text is counted as one hit at most.
 func (g *grep) lines(rel string, data []byte) (enough bool) {
-	t, ok := Decode(data)
+	t, ok := textfile.Decode(data)
 	if !ok {
 		if g.re.Match(data) {
 			return g.add(rel, 0, fmt.Sprintf("(binary file of %d bytes matches)", len(data)))
@@ -218,7 +219,7 @@ func (g *grep) add(rel string, line int, text string) (enough bool) {
 
 // brief is a line of bearable length, around the place that matches.
 func brief(line string, re *regexp.Regexp) string {
-	line = Valid(line)
+	line = textfile.Valid(line)
 	if utf8.RuneCountInString(line) <= maxLine {
 		return line
 	}

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -165,37 +164,20 @@ func (r *Root) Restore(ctx context.Context, at string, w Put) error {
 	case KindFolder:
 		return failed(at, p.putFolder(w.Mode))
 	case KindLink:
-		temp := ".jackline-" + rand.Text() + ".tmp"
-		if err := p.dir.link(temp, w.Link); err != nil {
-			return failure(at, err)
-		}
-		if err := p.dir.rename(temp, p.dir, p.name, p.found); err != nil {
-			return failure(at, errors.Join(err, p.dir.unlink(temp)))
-		}
-		return nil
+		return p.swap(p.found, func(temp string) error { return p.dir.link(temp, w.Link) })
 	case KindFile:
-		temp := ".jackline-" + rand.Text() + ".tmp"
-		f, err := p.dir.create(temp, 0o600) // what it may be read by is settled before it has its name
-		if err != nil {
-			return failure(at, err)
-		}
-		_, err = f.Write(w.Data)
-		if err == nil && p.found {
-			err = keep(f, p.entry)
-		}
-		if err == nil {
-			err = f.Chmod(w.Mode.Perm())
-		}
-		if err == nil {
-			err = f.Sync()
-		}
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = p.dir.rename(temp, p.dir, p.name, p.found)
-		}
-		if err != nil {
-			return failure(at, errors.Join(err, p.dir.unlink(temp)))
-		}
-		return nil
+		return p.swap(p.found, func(temp string) error {
+			f, err := p.dir.create(temp, 0o600) // what it may be read by is settled before it has its name
+			if err != nil {
+				return err
+			}
+			p.entry.mode = w.Mode // in the place of what stands there
+			if err = f.Chmod(w.Mode.Perm()); err != nil {
+				return errors.Join(err, f.Close())
+			}
+			_, err = p.fill(f, w.Data)
+			return err
+		})
 	case KindOther:
 	}
 	return jackline.E("workspace.Restore", jackline.Unprocessed, nil, "%s was no file, folder or link, so it cannot be made anew.", quote(at))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -312,31 +313,6 @@ func TestGrepAround(t *testing.T) {
 	}
 }
 
-func TestDecodeEncode(t *testing.T) {
-	for _, raw := range []string{
-		"", "plain\n", "\xef\xbb\xbfmark\r\nx\r\n", "\xff\xfea\x00\n\x00", "\xfe\xff\x00a\x00\n", "caf\xe9", "mixed\r\nends\n",
-	} {
-		text, ok := Decode([]byte(raw))
-		if !ok {
-			t.Errorf("%q is no text", raw)
-			continue
-		}
-		back, err := text.Encode()
-		if err != nil || string(back) != raw {
-			t.Errorf("%q becomes %q, %v", raw, back, err)
-		}
-	}
-	if _, ok := Decode([]byte("a\x00b")); ok {
-		t.Error("a binary file is text")
-	}
-	if text, _ := Decode([]byte("a\r\nb\r\n")); !text.CRLF || strings.Join(text.Lines(), "|") != "a|b" {
-		t.Errorf("%+v", text)
-	}
-	if text, _ := Decode([]byte("a\r\nb\n")); text.CRLF {
-		t.Errorf("%+v", text)
-	}
-}
-
 // An accepted path never leads out, whatever it is.
 func FuzzResolve(f *testing.F) {
 	base, err := filepath.EvalSymlinks(f.TempDir())
@@ -386,4 +362,50 @@ func FuzzResolve(f *testing.F) {
 			p.close()
 		}
 	})
+}
+
+// What a killed program had begun to write goes; what somebody still writes, and what only looks like it, stays.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{".jackline-DEAD.tmp", ".jackline-notes", "x.tmp"} {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600), os.Chtimes(filepath.Join(dir, name), old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := r.resolve("new", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	alive, err := p.dir.create(".jackline-ALIVE.tmp", newFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() string {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	if err := r.Sweep("."); err != nil || left() != ".jackline-ALIVE.tmp .jackline-notes x.tmp" {
+		t.Errorf("%q %v", left(), err)
+	}
+	_ = alive.Close()
+	if err := errors.Join(os.Chtimes(filepath.Join(dir, ".jackline-ALIVE.tmp"), old, old), r.Sweep(".")); err != nil || left() != ".jackline-notes x.tmp" {
+		t.Errorf("%q %v", left(), err)
+	}
+	if err := r.Sweep("none"); err == nil {
+		t.Error("a folder that is not there was swept")
+	}
 }

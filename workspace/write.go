@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/jackline-ai/jackline"
 )
@@ -105,23 +106,62 @@ func (p *place) put(ctx context.Context, data []byte, isNew bool) (Written, erro
 	if err := ctx.Err(); err != nil {
 		return Written{}, err
 	}
-	temp := ".jackline-" + rand.Text() + ".tmp"
-	f, err := p.dir.create(temp, newFile)
-	if err != nil {
-		return Written{}, failure(p.given, err)
-	}
-	e, err := p.fill(f, data)
-	if err == nil {
-		err = p.dir.rename(temp, p.dir, p.name, !isNew && p.found)
-	}
-	if err != nil {
-		return Written{}, failure(p.given, errors.Join(err, p.dir.unlink(temp)))
-	}
-	s := stampOf(e)
+	var s Stamp
+	err := p.swap(!isNew && p.found, func(temp string) error {
+		f, err := p.dir.create(temp, newFile)
+		if err != nil {
+			return err
+		}
+		e, err := p.fill(f, data)
+		s = stampOf(e)
+		return err
+	})
 	s.Sum = sum(data)
-	return Written{Path: p.rel, Created: !p.found, Stamp: s}, nil
+	return Written{Path: p.rel, Created: !p.found, Stamp: s}, err
 }
 
+// The name of what is made beside a place before it takes it.
+const tempPrefix, tempSuffix = ".jackline-", ".tmp"
+
+// swap has something made under another name in the folder, which then takes the place, so that nobody ever sees half of it.
+func (p *place) swap(replace bool, make func(temp string) error) error {
+	temp := tempPrefix + rand.Text() + tempSuffix
+	err := make(temp)
+	if err == nil {
+		err = p.dir.rename(temp, p.dir, p.name, replace)
+	}
+	if err != nil {
+		_ = p.dir.unlink(temp) // it may not even be there
+		return failure(p.given, err)
+	}
+	return nil
+}
+
+// maxSwept bounds the names that are looked at: a folder that a program died in is one that people work in.
+const maxSwept = 10_000
+
+// Sweep removes from the folder at path what programs had begun to write there that were killed before it took its place.
+func (r *Root) Sweep(path string) error {
+	p, err := r.resolve(path, false)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	d, done, err := p.folder()
+	if err != nil {
+		return err
+	}
+	defer done()
+	names, err := d.list(maxSwept)
+	for _, n := range names {
+		if strings.HasPrefix(n, tempPrefix) && strings.HasSuffix(n, tempSuffix) && d.abandoned(n) {
+			err = errors.Join(err, d.unlink(n))
+		}
+	}
+	return failed(path, err)
+}
+
+// fill writes a new file, which gets owner and mode of the one at the place, and closes it.
 func (p *place) fill(f *os.File, data []byte) (entry, error) {
 	_, err := f.Write(data)
 	if err == nil && p.found {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -116,7 +115,7 @@ func (m *Main) sessionsCmd() *cobra.Command {
 		m.oneSession("export SESSION", "Print a chat with all its events as JSON", func(ctx context.Context, c *client.Client, id jackline.SessionID) error {
 			raw, err := client.Ask[json.RawMessage](ctx, c, http.MethodGet, client.SessionPath(id)+"/export", nil)
 			if err == nil {
-				_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
+				err = m.terminal().Raw(raw)
 			}
 			return err
 		}),

@@ -58,8 +58,7 @@ func (m *Main) permissionsTest(ctx context.Context, c *client.Client, args []str
 			return err
 		}
 		if asJSON {
-			_, err = fmt.Fprintf(m.Out, "%s\n", bytes.TrimSpace(raw))
-			return err
+			return m.terminal().Raw(raw)
 		}
 		var j struct{ Decision, Verdict, Rule, Reason string }
 		if err := json.Unmarshal(raw, &j); err != nil {

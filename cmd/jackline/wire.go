@@ -260,7 +260,7 @@ func (a *app) place(dir string) (*place, error) {
 	}
 	set, err := tool.NewSet(allTools(builtin.Deps{
 		Root: root, Environ: environ(a.conf), Keep: cell.Keep(environ(a.conf), a.conf.Texts("sandbox.keepEnv")), Result: a.result, Spill: a.db.ReadSpill, Cell: a.cells.In(root),
-		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Named: a.named(root), Key: a.db.Key("facts"),
+		Analyse: a.world.uses(dir), GitHelper: shell.GitHelper, Key: a.db.Key("facts"),
 	},
 		web.Deps{Guard: a.guard, Getenv: a.env, Agent: "Jackline/" + buildVersion()})...)
 	if err != nil {

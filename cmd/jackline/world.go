@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackline-ai/jackline/builtin"
+	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/settings"
 	"github.com/jackline-ai/jackline/job"
 	"github.com/jackline-ai/jackline/policy"
@@ -66,8 +66,8 @@ func (w world) in(s policy.Script) policy.Script {
 func (w world) read(s policy.Script) policy.Reading { return shell.Read(w.in(s)) }
 
 // uses is what a command would touch that starts in a folder of a workspace.
-func (w world) uses(workspace string) func(command, dir string) builtin.Analysis {
-	return func(command, dir string) builtin.Analysis {
+func (w world) uses(workspace string) func(command, dir string) jackline.Uses {
+	return func(command, dir string) jackline.Uses {
 		return shell.Used(w.in(policy.Script{Text: command, Workspace: workspace, Dir: dir}))
 	}
 }

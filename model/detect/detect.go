@@ -222,9 +222,6 @@ var families = []family{
 // Port is where an engine of that family listens unless it is told otherwise; 0 where there is no such place.
 func Port(engine string) int { return of(engine).port }
 
-// Title is what people call an engine of that family.
-func Title(engine string) string { return of(engine).title }
-
 // of is the family of that name; the last one stands for all that are not known.
 func of(engine string) family {
 	return families[rank(engine)]

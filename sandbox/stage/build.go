@@ -106,7 +106,9 @@ func (c *program) step(s Step) {
 	}
 	switch s.Kind {
 	case MakeDir:
-		c.add("make "+s.Path, unix.SYS_MKDIRAT, unix.AT_FDCWD, s.Path, 0o755)
+		// Nobody writes there: in /tmp, which is writable, that keeps a command from making files on the way to its workspace, which
+		// would be gone with it.
+		c.add("make "+s.Path, unix.SYS_MKDIRAT, unix.AT_FDCWD, s.Path, 0o555)
 	case MakeFile:
 		c.add("make "+s.Path, unix.SYS_MKNODAT, unix.AT_FDCWD, s.Path, unix.S_IFREG|0o444, 0)
 	case MakeLink:

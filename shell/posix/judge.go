@@ -247,3 +247,10 @@ func (j *Judge) Concat(a, b value.Set) value.Set {
 	}
 	return value.Set{string(value.Hole) + a.Taint() + b.Taint()}
 }
+
+// File notes a program or script that is named by its path.
+func (j *Judge) File(path string) {
+	if path = value.Shown(path); len(j.Files) < MaxListed && !slices.Contains(j.Files, path) {
+		j.Files = append(j.Files, path)
+	}
+}

@@ -51,9 +51,7 @@ func (j *Judge) Simple(e *Env, argv []string, deep bool) value.Set {
 	}
 	if strings.Contains(argv[0], "/") {
 		for _, dir := range e.Cwd {
-			if file := value.Shown(value.PathOf(dir, argv[0])); len(j.Files) < MaxListed && !slices.Contains(j.Files, file) {
-				j.Files = append(j.Files, file)
-			}
+			j.File(value.PathOf(dir, argv[0]))
 		}
 	}
 	if strings.Contains(argv[0], "/") && j.World.Ours(value.PathOf(c.Dir, argv[0])) {

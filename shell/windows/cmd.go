@@ -239,6 +239,7 @@ func (j *Shells) cmdRun(e *posix.Env, words []string, in value.Set) value.Set {
 		return nil
 	}
 	j.Touch(value.Runs, name)
+	j.File(j.World.WinPath(dir, words[0])) // cmd looks in the folder first, also without a path
 	if len(j.Parts) < posix.MaxListed {
 		j.Parts = append(j.Parts, slices.Clone(words))
 	}

@@ -244,6 +244,9 @@ func (p *psReader) simple(argv []string, in value.Set) value.Set {
 		}
 	}
 	j.Touch(value.Runs, c.name)
+	if strings.ContainsAny(argv[0], `/\`) {
+		j.File(j.World.WinPath(p.e.Cwd[0], argv[0]))
+	}
 	if len(j.Parts) < posix.MaxListed {
 		j.Parts = append(j.Parts, value.Mapped(argv, value.Shown))
 	}

@@ -3,7 +3,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -345,8 +344,7 @@ func Explain(p Program) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					_, err = fmt.Fprintf(p.Person().Out, "%s\n", bytes.TrimSpace(raw))
-					return err
+					return p.Person().Raw(raw)
 				}
 				return explain(p.Person().Out, raw)
 			})

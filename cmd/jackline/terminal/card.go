@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,11 @@ func (k *card) print(t *Terminal) {
 		fmt.Fprintf(t.Err, "  held by %s\n", inset(holder(a.Sandbox)))
 	}
 	fmt.Fprintf(t.Err, "  runs in %s\n  why     %s\n", inset(a.Folder), inset(a.Why))
+	asker := fmt.Sprintf("step %d", a.Step)
+	if a.Turn == "" {
+		asker = "a call by hand"
+	}
+	fmt.Fprintf(t.Err, "  asks    %s\n  undo    %s\n", asker, inset(cmp.Or(a.Undo, "Nothing is known about undoing this.")))
 	if !a.Expires.IsZero() {
 		fmt.Fprintf(t.Err, "  waits   until %s\n", a.Expires.Local().Format("2006-01-02 15:04"))
 	}

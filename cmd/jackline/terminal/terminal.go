@@ -4,6 +4,7 @@ package terminal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
@@ -51,12 +53,36 @@ func (t *Terminal) Say(format string, a ...any) {
 
 // JSON writes v to Out, as one line.
 func (t *Terminal) JSON(v any) error {
-	enc := json.NewEncoder(t.Out)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		err = t.Raw(b.Bytes())
+	}
+	if err != nil {
 		return &Exit{Code: ExitFailed, Err: err}
 	}
 	return nil
+}
+
+// Raw prints JSON on a line of its own. What could change how a terminal shows it is written as an escape, which for whoever reads JSON
+// is the same.
+func (t *Terminal) Raw(text []byte) error {
+	var b strings.Builder
+	for _, r := range string(bytes.TrimSpace(text)) {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			b.WriteRune(r)
+		case r > 0xffff:
+			one, two := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, one, two)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	_, err := fmt.Fprintln(t.Out, b.String())
+	return err
 }
 
 // Paint wraps s in an SGR code where colour is wanted.

@@ -43,6 +43,20 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// Who asks and what can be taken back stand on the card, as on the page's.
+func TestCardSaysWhatCanBeUndone(t *testing.T) {
+	var out bytes.Buffer
+	a := jackline.Approval{Kind: jackline.KindCall, Title: "Run make", Args: []byte("{}"), Turn: "t_1", Step: 3, Undo: "Changes can be undone, but for: x\x1b[2K.\n  why     none"}
+	(&Terminal{Err: &out}).Show(a)
+	a.Turn, a.Undo = "", ""
+	(&Terminal{Err: &out}).Show(a)
+	for _, want := range []string{"  asks    step 3\n", "  undo    Changes can be undone, but for: x", "\n  |   why     none", "  asks    a call by hand\n", "  undo    Nothing is known"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing:\n%q", want, out.String())
+		}
+	}
+}
+
 // A call cannot write a line that looks like one of the card that asks about it.
 func TestCardKeepsItsShape(t *testing.T) {
 	var out bytes.Buffer

@@ -1,4 +1,6 @@
-package workspace
+// Package textfile tells text files from all others, and keeps what is needed to write one back as it was: its encoding and its line
+// ends.
+package textfile
 
 import (
 	"bytes"
@@ -7,8 +9,6 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
-
-	"github.com/jackline-ai/jackline"
 )
 
 // An Encoding is how a text is kept in a file.
@@ -94,18 +94,13 @@ func wide(data []byte) Encoding {
 	return UTF8
 }
 
-// Encode gives the bytes of a text.
+// Encode gives the bytes of a text. What is no character is replaced where the encoding has no place for it; an error is a fault.
 func (t Text) Encode() ([]byte, error) {
 	switch t.Encoding {
 	case UTF8BOM:
 		return append([]byte("\xef\xbb\xbf"), t.Body...), nil
 	case UTF16LE, UTF16BE:
-		b, err := utf16(t.Encoding).NewEncoder().Bytes([]byte(t.Body))
-		if err != nil {
-			return nil, jackline.E("workspace.Encode", jackline.Unprocessed, err,
-				"The text cannot be written in the file's encoding.")
-		}
-		return b, nil
+		return utf16(t.Encoding).NewEncoder().Bytes([]byte(t.Body))
 	case UTF8:
 	}
 	return []byte(t.Body), nil
