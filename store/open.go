@@ -385,7 +385,7 @@ func (d *DB) keyID(ctx context.Context) (id string, err error) {
 const flagKey = "store.key"
 
 // migrate applies what is missing. Each migration is one transaction, so of two processes that start at once one
-// applies it and the other finds it done at its next look.
+// applies it and the other finds it done at its next look. A database that has nothing yet is made in one go.
 //
 // The number of the newest one is noted in the file's header, where it costs next to nothing to find nothing to do.
 func (d *DB) migrate(ctx context.Context) error {
@@ -401,9 +401,17 @@ func (d *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	note := sqlVersion + " = " + strconv.Itoa(newest)
 	var noted int
 	if err := d.write.QueryRowContext(ctx, sqlVersion).Scan(&noted); err != nil || noted == newest {
 		return err
+	}
+	if noted == 0 {
+		made := false
+		err := patiently(ctx, func() (err error) { made, err = d.makeSchema(ctx, note); return err })
+		if err != nil || made {
+			return err
+		}
 	}
 	p, err := goose.NewProvider(dialect, d.write, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
@@ -413,9 +421,29 @@ func (d *DB) migrate(ctx context.Context) error {
 		if err := d.migrateOnce(ctx, p); err != nil {
 			return err
 		}
-		_, err := d.write.ExecContext(ctx, sqlVersion+" = "+strconv.Itoa(newest))
+		_, err := d.write.ExecContext(ctx, note)
 		return err
 	})
+}
+
+// makeSchema gives a database without tables those of the newest migration, as one transaction: all of it is there afterwards, or
+// none. One that has tables, of an older version or by another process that was first, it leaves alone and reports false.
+func (d *DB) makeSchema(ctx context.Context, note string) (made bool, err error) {
+	tx, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var tables int64
+	if err := tx.QueryRowContext(ctx, sqlHasTables).Scan(&tables); err != nil || tables > 0 {
+		return false, err
+	}
+	for _, query := range []string{schema, note} {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
+			return false, fmt.Errorf("schema: %w", err)
+		}
+	}
+	return true, tx.Commit()
 }
 
 // patiently tries again what failed because another process opens the same folder: SQLite tells some of those that meet there so

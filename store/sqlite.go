@@ -24,6 +24,12 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// schema is what all the migrations together make of an empty database, so that a new one need not go through each of them.
+// TestSchema compares the two, and writes the file with -update.
+//
+//go:embed migrations/sqlite.sql
+var schema string
+
 const (
 	// applicationID marks a SQLite file as ours: "jkln".
 	applicationID = 0x6a6b6c6e
