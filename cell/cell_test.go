@@ -187,7 +187,7 @@ func TestHeld(t *testing.T) {
 func TestJudgedSandbox(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level jackline.SandboxLevel) {
 		w := newWorld(t, level, nil, nil)
-		s, err := w.cell.Plan(Uses{}, nil)
+		s, err := w.cell.Plan(jackline.Uses{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
