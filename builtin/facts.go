@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,18 +50,60 @@ func processFacts(ctx context.Context, d Deps, uses jackline.Uses, dir string) (
 			programs = append(programs, p)
 		}
 	}
-	files := []string{dir}
-	add := func(p string) {
-		if !strings.ContainsAny(p, "?*") && !slices.Contains(files, p) { // else the text does not determine it
-			files = append(files, p)
+	files, patterns := []string{dir}, []string{}
+	for _, f := range slices.Concat(uses.Files, uses.Reads, manifests(uses, dir)) {
+		list := &files
+		if strings.ContainsAny(f, "?*") {
+			list = &patterns
+		}
+		if !slices.Contains(*list, f) {
+			*list = append(*list, f)
 		}
 	}
-	for _, f := range slices.Concat(uses.Files, uses.Reads, manifests(uses, dir)) {
-		add(f)
-	}
 	seen, err := workspace.ObserveAt(ctx, files, !uses.Data)
+	if err != nil {
+		return nil, err
+	}
 	facts := append(workspace.Identify(programs), seen...)
-	return append(facts, jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), err
+	for _, p := range patterns {
+		if uses.Data || slices.Contains(strings.Split(filepath.ToSlash(p), "/"), "?") {
+			continue // its words tell nothing to do, or the text does not determine where it lies
+		}
+		f, err := patternFact(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, f)
+	}
+	return append(facts, jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), nil
+}
+
+// maxMatches is how many files a pattern in a command may stand for, if what is in them tells the command what to do: a yes is bound to
+// each of them.
+const maxMatches = 2000
+
+// patternFact is what is true of all files that an absolute pattern stands for just now: which they are, and what is in them. Its stars
+// reach into no other folder, and its question marks stand for one letter.
+func patternFact(ctx context.Context, pattern string) (jackline.Fact, error) {
+	// A shell knows more signs, which the analysis has put stars for; what else looks like one here is part of a name.
+	plain := strings.NewReplacer(`\`, `\\`, "[", `\[`)
+	if runtime.GOOS == "windows" {
+		plain = strings.NewReplacer("[", "?")
+	}
+	found, err := filepath.Glob(plain.Replace(pattern))
+	if err != nil || len(found) > maxMatches {
+		return jackline.Fact{}, jackline.E("builtin.facts", jackline.Unprocessed, err,
+			"The command reads more files than can be looked at before a yes (%d at most for one pattern): run it in parts, or name a folder.", maxMatches)
+	}
+	seen, err := workspace.ObserveAt(ctx, found, true)
+	if err != nil {
+		return jackline.Fact{}, err
+	}
+	h := sha256.New()
+	for _, f := range seen {
+		fmt.Fprintf(h, "%q %q %q\n", f.Name, f.ID, f.Digest)
+	}
+	return jackline.Fact{Name: pattern, Digest: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
 // ownFiles are where programs read by themselves what they are to run, looked up in the folders that a command works in. Git's are its
@@ -127,13 +170,16 @@ func lookPath(env []string, name string) string {
 var restless = []string{
 	"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TTY", "GPG_TTY", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "INVOCATION_ID",
 	"JOURNAL_STREAM", "XDG_SESSION_ID", "XDG_VTNR", "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "STY", "WINDOW",
+	"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "VTE_VERSION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS",
+	"SSH_AGENT_PID", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "XDG_SESSION_DESKTOP", "XDG_CURRENT_DESKTOP", "XDG_SEAT", "DESKTOP_SESSION",
 }
 
 // environmentDigest is a keyed digest of names and values, in any order: what a variable holds can be short enough to be guessed.
 func environmentDigest(key []byte, env []string) string {
 	list := slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(restless, name)
+		// Ours say which model is asked, and the like: the command that answers may be given others.
+		return slices.Contains(restless, name) || strings.HasPrefix(name, "JACKLINE_")
 	})
 	slices.Sort(list)
 	h := hmac.New(sha256.New, key)

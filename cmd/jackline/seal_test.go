@@ -30,6 +30,7 @@ func newSealing(t *testing.T, name string, args map[string]any) *sealing {
 	s := &sealing{t: t, home: newHome(t, "http://127.0.0.1:1", "text")}
 	bin := filepath.Join(filepath.Dir(s.home.ws), "bin")
 	s.file("ran.sh", "#!/bin/sh\necho ran >> out\n")
+	s.file("ran.py", "open('out', 'a').write('ran')\n")
 	s.file("sub/more.sh", "echo ran >> ../out\n")
 	s.file("tool", "#!/bin/sh\necho ran >> out\n")
 	s.file("Makefile", "all:\n\techo ran >> out\n")
@@ -211,6 +212,10 @@ var sealedCalls = map[string]struct {
 	changes []string
 }{
 	"script":     {"shell", map[string]any{"command": "sh ran.sh"}, []string{"script", "same script, another file", "script is a link", "cwd", "env", "PATH", "shell in PATH"}},
+	"pattern":    {"shell", map[string]any{"command": "sh ra*.sh"}, []string{"script", "same script, another file", "another match"}},
+	"for":        {"shell", map[string]any{"command": "for f in ra?.sh; do sh $f; done"}, []string{"script", "another match"}},
+	"BASH_ENV":   {"shell", map[string]any{"command": "BASH_ENV=ran.sh bash -c true"}, []string{"script"}},
+	"module":     {"shell", map[string]any{"command": "python3 -m ran"}, []string{"module", "another module"}},
 	"script in":  {"shell", map[string]any{"command": "cd sub && sh more.sh"}, []string{"script in a folder", "cwd", "env"}},
 	"cwd":        {"shell", map[string]any{"command": "sh more.sh", "cwd": "sub"}, []string{"script in a folder", "folder", "folder is a link", "cwd"}},
 	"executable": {"shell", map[string]any{"command": "./tool"}, []string{"executable", "cwd", "env", "kept env"}},
@@ -253,6 +258,12 @@ func sealChange(s *sealing, what string) {
 	case "script is a link":
 		s.file("evil.sh", "echo evil >> out\n")
 		link("ran.sh", "evil.sh")
+	case "another match":
+		s.file("raw.sh", "echo evil >> out\n")
+	case "module":
+		s.file("ran.py", "open('out', 'a').write('evil')\n")
+	case "another module":
+		s.file("ran/__main__.py", "open('out', 'a').write('evil')\n")
 	case "script in a folder":
 		s.file("sub/more.sh", "echo evil >> ../out\n")
 	case "executable":
@@ -354,7 +365,7 @@ func TestSealMatrix(t *testing.T) {
 	}
 	cells := 0
 	for name, c := range sealedCalls {
-		if c.tool == "python" {
+		if c.tool == "python" || name == "module" {
 			if _, err := os.Stat("/usr/bin/python3"); err != nil {
 				t.Log("there is no /usr/bin/python3: its rows are left out")
 				continue

@@ -182,6 +182,25 @@ func (j *Judge) file(e *Env, c Command, name, lang string) {
 	}
 }
 
+// module notes the files of a Python module: those of that name in the folder come before what is installed, whether they are there
+// now or not. What follows it is noted as well, since runners of tests are told the files that they run.
+func (j *Judge) module(c Command, name string, rest []string) {
+	if name == "" && len(rest) > 0 {
+		name, rest = rest[0], rest[1:]
+	}
+	name = strings.ReplaceAll(name, ".", "/")
+	files := []string{name + ".py", name + "/__init__.py", name + "/__main__.py"}
+	for _, a := range rest {
+		if a != "" && a[0] != '-' {
+			file, _, _ := strings.Cut(a, "::") // one test in a file
+			files = append(files, file)
+		}
+	}
+	for _, f := range files {
+		j.File(value.PathOf(c.Dir, f))
+	}
+}
+
 // interpreter judges the program of another language: code in an option, a file, or the input.
 func (j *Judge) interpreter(c Command, lang string) value.Set {
 	out := value.Set{string(value.Hole) + c.In.Taint()}
@@ -205,7 +224,8 @@ func (j *Judge) interpreter(c Command, lang string) value.Set {
 		}
 		k++
 		if lang == "python" && strings.HasPrefix(a, "-m") || a == "--module" {
-			return out // a module: what is on the input is data to it
+			j.module(c, strings.TrimPrefix(a, "-m"), c.Args[k:])
+			return out // what is on the input is data to it
 		}
 		if strings.ContainsAny(a[1:2], takes) && a[1] != '-' && len(a) == 2 || strings.HasPrefix(a, "--") && !strings.Contains(a, "=") && slices.Contains(longs, a[2:]) {
 			k++

@@ -497,6 +497,7 @@ func (j *Judge) program(e *Env, name string, v value.Set) {
 	case "BASH_ENV", "ENV":
 		for _, p := range v {
 			for _, dir := range e.Cwd {
+				j.File(value.PathOf(dir, p))
 				if content, ok := e.Saved[value.PathOf(dir, p)]; ok {
 					for _, text := range content {
 						j.text(j.Clone(e), text, nil)
