@@ -94,6 +94,8 @@ func ran(r job.Result) tool.Out {
 	switch {
 	case r.Late:
 		notes = append(notes, fmt.Sprintf("[killed: it was not done after %d s]", int(r.Took.Seconds())))
+	case r.Full:
+		notes = append(notes, "[killed: a disk that it writes to is almost full. What it wrote is still there]")
 	case r.Signal != "":
 		notes = append(notes, "[ended by a signal: "+r.Signal+"]")
 	case r.Exit != 0:
@@ -113,7 +115,7 @@ func ran(r job.Result) tool.Out {
 		Text:   strings.Join(append(notes, text), "\n"),
 		View:   jackline.View{Shape: jackline.ViewTerminal, Text: text, Exit: &r.Exit},
 		Origin: "the output of a command",
-		Failed: r.Late || r.Exit != 0,
+		Failed: r.Late || r.Full || r.Exit != 0,
 	}
 }
 

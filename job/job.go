@@ -73,6 +73,7 @@ type Result struct {
 	Exit    int    // the exit code; -1 if a signal ended it
 	Signal  string // the signal's name
 	Late    bool   // its time was up
+	Full    bool   // it was ended because it would have filled a disk
 	Strays  int    // processes that it had left behind, and that were ended
 	Escaped int    // processes that could not be ended
 	Took    time.Duration
@@ -97,7 +98,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	cmd.Env = append(append([]string(nil), s.Env...), marker+"="+id)
 	cmd.Stdout, cmd.Stderr = write, write
 	cmd.Dir = startIn(s)
-	began := time.Now()
+	began, room := time.Now(), newRoom(s)
 	cage := s.Cage
 	if cage == nil {
 		cage = open{}
@@ -109,7 +110,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 		}
 		return Result{}, errors.Join(err, read.Close(), cage.Close())
 	}
-	r := run{tree: newTree(cmd, id), out: &output{}, pipe: read, progress: s.Progress}
+	r := run{tree: newTree(cmd, id), out: &output{}, pipe: read, progress: s.Progress, room: room}
 	result, err := r.wait(ctx, clampTime(s.Time))
 	result.Took = time.Since(began)
 	return result, errors.Join(err, cage.Close())
@@ -146,6 +147,7 @@ type run struct {
 	out      *output
 	pipe     *os.File
 	progress func(string)
+	room     *room
 }
 
 // wait waits for the end of the command, brings it about if need be, and leaves nothing behind.
@@ -174,6 +176,10 @@ waiting:
 			break waiting
 		case <-ticks.C:
 			r.show()
+			if r.room.low() {
+				result.Full, forced = true, true
+				break waiting
+			}
 		}
 	}
 	found, left := r.tree.end()
@@ -196,7 +202,7 @@ waiting:
 	result.Exit, result.Signal = outcome(state)
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil && forced && !result.Late:
+	case ctx.Err() != nil && forced && !result.Late && !result.Full:
 		return result, ctx.Err()
 	case err != nil && !errors.As(err, &exit):
 		return result, jackline.E("job.Run", jackline.Internal, err, "The command's end could not be learned.")

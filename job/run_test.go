@@ -213,3 +213,30 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A command that would fill a disk is ended while there is room left, and what it wrote stays.
+func TestDiskIsNotFilled(t *testing.T) {
+	const room = 96 << 20
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d", room)); err != nil {
+		t.Skipf("NOT TRIED: a small disk cannot be mounted here: %v", err)
+	}
+	defer func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	few := runs(t, Spec{Dir: disk, Command: "head -c 1000000 /dev/zero > few; sleep 0.6; echo done"})
+	if few.Full || few.Exit != 0 || few.Output != "done\n" {
+		t.Errorf("a command that wrote little: %+v", few)
+	}
+	// A tenth of a disk in each tick, so that what comes in one of them cannot fill it.
+	r := runs(t, Spec{Dir: disk, Command: "k=0; while :; do k=$((k+1)); head -c 400000 /dev/zero > f$k || exit 0; sleep 0.02; done", Time: time.Minute})
+	free, ok := freeAt(disk)
+	if !r.Full || r.Late || !ok || free < room/8 {
+		t.Errorf("full: %v, late: %v, exit %d, %d bytes free", r.Full, r.Late, r.Exit, free)
+	}
+	if st, err := os.Stat(filepath.Join(disk, "f1")); err != nil || st.Size() != 400_000 {
+		t.Errorf("what it wrote first: %v", err)
+	}
+}
