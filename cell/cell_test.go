@@ -132,7 +132,7 @@ func TestHeld(t *testing.T) {
 			"secret": "CANARY", ".gitconfig": "[user]\n\tname = Ada L\n\temail = ada@example.org\n[credential]\n\thelper = store\n", "other/f": "CANARY", "ws/f": "inside",
 			"tools/bin/mytool": "#!/bin/sh\ncat ${0%/bin/mytool}/lib/data\n", "tools/lib/data": "tooldata\n", ".local/share/jackline/key": "CANARY",
 		}, func(o *Options) {
-			o.Environ = append(o.Environ, "PATH="+filepath.Join(o.Home, "tools/bin")+":/usr/bin:/bin", "MY_TOKEN=CANARY", "KEPT_TOKEN=kept", "CACHE_AT="+o.Home+"/x", "TOOLS="+o.Home+"/tools",
+			o.Environ = append(o.Environ, "PATH="+filepath.Join(o.Home, "tools/bin")+":/usr/bin:/bin", "MY_TOKEN=CANARY", "KEPT_TOKEN=kept", "CACHE_AT="+o.Home+"/x", "GOCACHE=/nowhere/x", "TOOLS="+o.Home+"/tools",
 				"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus", "DOCKER_HOST=tcp://127.0.0.1:2375", "XDG_DATA_DIRS=/x", "https_proxy=http://127.0.0.1:1")
 			o.KeepEnv = []string{"KEPT_TOKEN"}
 		})
@@ -143,7 +143,7 @@ func TestHeld(t *testing.T) {
 			{"echo a > ~/kept; echo b > $TMPDIR/t; cat ~/kept $TMPDIR/t", "a\nb\n"},
 			{"cat ~/kept; ls $TMPDIR", "a\n"},
 			{"mytool", "tooldata\n"},
-			{"echo $MY_TOKEN-$KEPT_TOKEN-$CACHE_AT-$TOOLS", "-kept--" + w.home + "/tools\n"},
+			{"echo $MY_TOKEN-$KEPT_TOKEN-$CACHE_AT-$GOCACHE-$TOOLS", "-kept---" + w.home + "/tools\n"},
 			{"echo $DBUS_SESSION_BUS_ADDRESS-$DOCKER_HOST-$XDG_DATA_DIRS-$https_proxy", "---\n"},
 			{"grep -c helper ~/.gitconfig; grep name ~/.gitconfig", "0\n\tname = Ada L\n"},
 			{"exit 3", ""},

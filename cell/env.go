@@ -14,7 +14,7 @@ func (c *Cells) env(home, temp string) []string {
 	var kept []string
 	for _, e := range c.o.Environ {
 		name, value, _ := strings.Cut(e, "=")
-		if gone(name) || c.lost(value) && !strings.EqualFold(name, "PATH") {
+		if gone(name) || c.lost(value) && !strings.EqualFold(name, "PATH") || slices.Contains(caches, name) && !c.written(value) {
 			continue
 		}
 		kept = append(kept, e)
@@ -26,6 +26,17 @@ func (c *Cells) env(home, temp string) []string {
 	}
 	set = append(set, c.tools.env...)
 	return job.Env(kept, append(set, c.keep()...)...)
+}
+
+// caches are the variables that name a folder which a program fills for itself. Where it cannot be written the program would fail,
+// instead of taking the one in its home.
+var caches = []string{
+	"GOCACHE", "GOTMPDIR", "PIP_CACHE_DIR", "UV_CACHE_DIR", "npm_config_cache", "NPM_CONFIG_CACHE", "YARN_CACHE_FOLDER", "CCACHE_DIR", "SCCACHE_DIR",
+}
+
+// written reports whether a command can write in a folder that its owner named in a variable.
+func (c *Cells) written(folder string) bool {
+	return slices.ContainsFunc(c.o.Write, func(w string) bool { return inside(w, filepath.Clean(folder)) })
 }
 
 // keep are the variables that the owner lets through.
