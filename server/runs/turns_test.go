@@ -241,9 +241,9 @@ func TestSteer(t *testing.T) {
 func TestStopOvertakesWords(t *testing.T) {
 	w := alone(t)
 	s := w.Session()
-	k := w.Submit(s.ID, "hang")
+	k := w.Submit(s.ID, "say here; hang")
 	queued := w.Submit(s.ID, "say queued")
-	w.Until("it runs", func() bool { return w.Turn(k.Turn.ID).Status == jackline.Running })
+	w.Until("it takes no words any more", func() bool { return w.Turn(k.Turn.ID).Progress.Step == 1 })
 	if _, err := w.Turns.Steer(t.Context(), jackline.Local, s.ID, "say words", jackline.TurnOptions{}); err != nil {
 		t.Fatal(err)
 	}

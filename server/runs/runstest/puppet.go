@@ -19,7 +19,7 @@ import (
 //
 //	say TEXT         visible text
 //	call NAME ARGS   a call, which may wait
-//	hang             until the context ends
+//	hang             until the context ends; words that come meanwhile stay where they are
 //	slowly           until the context ends, and then ends well all the same
 //	steered          until words come
 //	heard            until words come, which it leaves where they are
@@ -101,7 +101,7 @@ func (p *Puppet) Run(ctx context.Context, o jackline.Owner, id jackline.TurnID, 
 	}
 	for _, cmd := range strings.Split(prompt, ";")[t.Progress.Step:] {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(cmd), " ")
-		if verb != "heard" && verb != "steered" && c.Steered != nil && c.Steered() {
+		if verb != "heard" && verb != "steered" && verb != "hang" && c.Steered != nil && c.Steered() {
 			if err := a.words(ctx); err != nil {
 				return a.t, err
 			}
