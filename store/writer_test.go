@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -403,6 +404,9 @@ func TestLeavingALockedStore(t *testing.T) {
 	var wg sync.WaitGroup
 	var left, stayed error
 	wg.Go(func() { _, stayed = d.Append(t.Context(), me, rec("stays")) })
+	for len(d.writer.held) == 0 { // whoever is first waits for the lock itself
+		runtime.Gosched()
+	}
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
