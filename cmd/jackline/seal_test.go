@@ -418,5 +418,7 @@ func TestSealMatrix(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cells, nothing executed in any", cells)
+	if !t.Failed() {
+		t.Logf("%d cells, nothing executed in any", cells)
+	}
 }
