@@ -57,7 +57,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("the mode %s is missing", m)
 		}
 	}
-	for _, not := range []string{"$schema", "ErrorModel", "/work/"} {
+	for _, not := range []string{"$schema", "ErrorModel", "/home/"} {
 		if strings.Contains(string(got), not) {
 			t.Errorf("the document holds %s", not)
 		}
