@@ -5,8 +5,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -65,45 +68,104 @@ func processFacts(ctx context.Context, d Deps, uses jackline.Uses, dir string) (
 		return nil, err
 	}
 	facts := append(workspace.Identify(programs), seen...)
-	for _, p := range patterns {
-		if uses.Data || slices.Contains(strings.Split(filepath.ToSlash(p), "/"), "?") {
-			continue // its words tell nothing to do, or the text does not determine where it lies
-		}
-		f, err := patternFact(ctx, p)
+	if !uses.Data { // else what is in the files tells nothing to do
+		of, err := patternFacts(ctx, patterns)
 		if err != nil {
 			return nil, err
 		}
-		facts = append(facts, f)
+		facts = append(facts, of...)
 	}
 	return append(facts, jackline.Fact{Name: environment, Digest: environmentDigest(d.Key, env)}), nil
 }
 
-// maxMatches is how many files a pattern in a command may stand for, if what is in them tells the command what to do: a yes is bound to
-// each of them.
-const maxMatches = 2000
+// Limits of the patterns in a command, if what is in the files that they stand for tells the command what to do.
+const (
+	// maxMatches is how many files they may stand for: a yes is bound to each of them.
+	maxMatches = 2000
+	// maxLooked is how many names are looked at for them: they come from a model, and may lead through the whole disk.
+	maxLooked = 20_000
+)
 
-// patternFact is what is true of all files that an absolute pattern stands for just now: which they are, and what is in them. Its stars
-// reach into no other folder, and its question marks stand for one letter.
-func patternFact(ctx context.Context, pattern string) (jackline.Fact, error) {
-	// A shell knows more signs, which the analysis has put stars for; what else looks like one here is part of a name.
-	plain := strings.NewReplacer(`\`, `\\`, "[", `\[`)
-	if runtime.GOOS == "windows" {
-		plain = strings.NewReplacer("[", "?")
+// patternFacts are what is true of the files that absolute patterns stand for just now: for each pattern which they are, and what is in
+// them. Patterns whose text does not determine where they lead have none.
+func patternFacts(ctx context.Context, patterns []string) ([]jackline.Fact, error) {
+	var facts []jackline.Fact
+	var all []string
+	var ends []int // of the files of each fact, in all
+	left := maxLooked
+	for _, p := range patterns {
+		if slices.Contains(strings.Split(filepath.ToSlash(p), "/"), "?") {
+			continue
+		}
+		found, ok := matches(ctx, p, &left)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if all = append(all, found...); !ok || len(all) > maxMatches {
+			return nil, jackline.E("builtin.facts", jackline.Unprocessed, nil,
+				"The command reads more files than can be looked at before a yes (%d at most by patterns): run it in parts, or name a folder.", maxMatches)
+		}
+		facts, ends = append(facts, jackline.Fact{Name: p}), append(ends, len(all))
 	}
-	found, err := filepath.Glob(plain.Replace(pattern))
-	if err != nil || len(found) > maxMatches {
-		return jackline.Fact{}, jackline.E("builtin.facts", jackline.Unprocessed, err,
-			"The command reads more files than can be looked at before a yes (%d at most for one pattern): run it in parts, or name a folder.", maxMatches)
-	}
-	seen, err := workspace.ObserveAt(ctx, found, true)
+	seen, err := workspace.ObserveAt(ctx, all, true)
 	if err != nil {
-		return jackline.Fact{}, err
+		return nil, err
 	}
-	h := sha256.New()
-	for _, f := range seen {
-		fmt.Fprintf(h, "%q %q %q\n", f.Name, f.ID, f.Digest)
+	from := 0
+	for k, to := range ends {
+		h := sha256.New()
+		for _, f := range seen[from:to] {
+			fmt.Fprintf(h, "%q %q %q\n", f.Name, f.ID, f.Digest)
+		}
+		facts[k].Digest, from = hex.EncodeToString(h.Sum(nil)), to
 	}
-	return jackline.Fact{Name: pattern, Digest: hex.EncodeToString(h.Sum(nil))}, nil
+	return facts, nil
+}
+
+// matches is what an absolute pattern stands for, in order; all is false if there is too much to look at: left is how many names still
+// may be. Its stars reach into no other folder, and its question marks stand for one letter: the analysis has put stars for all other
+// signs of a shell.
+func matches(ctx context.Context, pattern string, left *int) (found []string, all bool) {
+	top := filepath.VolumeName(pattern) + string(filepath.Separator)
+	found = []string{top}
+	for _, part := range strings.Split(strings.Trim(filepath.ToSlash(pattern[len(top)-1:]), "/"), "/") {
+		var next []string
+		for _, at := range found {
+			names := []string{part}
+			if strings.ContainsAny(part, "?*") {
+				// Nothing but a folder is opened: a pipe would wait for somebody who writes.
+				if st, err := os.Stat(at); err != nil || !st.IsDir() {
+					continue
+				}
+				folder, err := os.Open(at)
+				if err != nil {
+					continue // it is closed to the command as well
+				}
+				names, err = folder.Readdirnames(*left + 1)
+				_ = folder.Close() // only read from
+				if *left -= len(names); *left < 0 || ctx.Err() != nil {
+					return nil, false
+				}
+				if err != nil && !errors.Is(err, io.EOF) {
+					continue
+				}
+				sign := strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(part)
+				names = slices.DeleteFunc(names, func(name string) bool { ok, err := path.Match(sign, name); return !ok || err != nil })
+			}
+			for _, name := range names {
+				p := filepath.Join(at, name)
+				if _, err := os.Lstat(p); err == nil {
+					next = append(next, p)
+				}
+			}
+			if len(next) > maxMatches {
+				return nil, false
+			}
+		}
+		found = next
+	}
+	slices.Sort(found)
+	return found, true
 }
 
 // ownFiles are where programs read by themselves what they are to run, looked up in the folders that a command works in. Git's are its

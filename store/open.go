@@ -251,7 +251,7 @@ func openFolder(dir string) (exists bool, err error) {
 	}
 	// A folder that a person named by mistake, such as a home, keeps its permissions.
 	if exists || len(entries) == 0 {
-		if err := tighten(dir, 0o700); err != nil {
+		if err := vault.Tighten(dir, 0o700); err != nil {
 			return false, err
 		}
 	}
@@ -266,7 +266,7 @@ func openFolder(dir string) (exists bool, err error) {
 	case err == nil:
 		err = f.Close()
 	case errors.Is(err, fs.ErrExist):
-		err = tighten(path, 0o600)
+		err = vault.Tighten(path, 0o600)
 	}
 	if err != nil {
 		return false, err
@@ -277,15 +277,6 @@ func openFolder(dir string) (exists bool, err error) {
 		}
 	}
 	return exists, nil
-}
-
-// tighten takes away what others may do with a file.
-func tighten(path string, most fs.FileMode) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&^most == 0 {
-		return err
-	}
-	return os.Chmod(path, info.Mode().Perm()&most)
 }
 
 // folderFault says what a person can do about a folder that cannot be used.

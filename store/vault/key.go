@@ -57,7 +57,7 @@ func OpenKey(dir string, exists bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tighten(path); err != nil {
+	if err := Tighten(path, 0o600); err != nil {
 		return nil, err
 	}
 	held := strings.TrimSpace(string(text))
@@ -167,12 +167,11 @@ func write(dir, text string, name func(from, to string) error) error {
 	return nil
 }
 
-// tighten makes the key file its owner's alone.
-func tighten(path string) error {
-	const owner = 0o600
+// Tighten takes away what others may do with a file or a folder, beyond most.
+func Tighten(path string, most fs.FileMode) error {
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&^owner == 0 {
+	if err != nil || info.Mode().Perm()&^most == 0 {
 		return err
 	}
-	return os.Chmod(path, info.Mode().Perm()&owner)
+	return os.Chmod(path, info.Mode().Perm()&most)
 }
