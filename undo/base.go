@@ -1,10 +1,8 @@
 package undo
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"errors"
 	"io/fs"
@@ -50,12 +48,12 @@ func (k *Keeper) load(ctx context.Context, who jackline.Actor) (*base, error) {
 		}
 		return &base{}, nil
 	}
-	var b base
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
-		return &base{}, nil //nolint:nilerr // it is made anew
+	b, ok := readBase(data)
+	if !ok {
+		return &base{}, nil // it is made anew
 	}
 	b.sum = sumOf(data)
-	return &b, nil
+	return b, nil
 }
 
 func sumOf(data []byte) string {
@@ -231,14 +229,11 @@ func (k *Keeper) save(ctx context.Context, who jackline.Actor, old, b *base, mad
 		}
 		return k.capture(ctx, who)
 	}
-	var list bytes.Buffer
-	if err := gob.NewEncoder(&list).Encode(b); err != nil {
-		return nil, jackline.E("undo.save", jackline.Internal, err, "What the command may change cannot be kept.")
-	}
-	if err := k.bases.KeepBase(ctx, who.Owner, who.Session.ID, "", list.Bytes()); err != nil {
+	list := b.bytes()
+	if err := k.bases.KeepBase(ctx, who.Owner, who.Session.ID, "", list); err != nil {
 		return nil, err
 	}
-	b.sum = sumOf(list.Bytes())
+	b.sum = sumOf(list)
 	if alone && len(gone) > 0 {
 		return b, k.bases.DropBase(ctx, who.Owner, who.Session.ID, gone...)
 	}
