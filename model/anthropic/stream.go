@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"regexp"
 	"strconv"
 
 	jackline "github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 const opStream = "anthropic.Stream"
@@ -226,17 +226,17 @@ func quirkOf(p engine.Problem, sent way) quirks {
 
 // What the API says of numbers of tokens.
 var (
-	mostTokens = regexp.MustCompile(`max_tokens: [0-9]+ > ([0-9]+)`)
-	overWindow = regexp.MustCompile("input length and `max_tokens` exceed context limit: ([0-9]+) \\+ [0-9]+ > ([0-9]+)")
+	mostTokens = phrase.New(`max_tokens: [0-9]+ > ([0-9]+)`)
+	overWindow = phrase.New("input length and `max_tokens` exceed context limit: ([0-9]+) \\+ [0-9]+ > ([0-9]+)")
 )
 
 // number is the n-th number that re finds in an error, or 0.
-func number(re *regexp.Regexp, body []byte, n int) int {
-	found := re.FindSubmatch(body)
+func number(p *phrase.Phrase, body []byte, n int) int {
+	found := p.FindStringSubmatch(string(body))
 	if found == nil {
 		return 0
 	}
-	v, err := strconv.Atoi(string(found[n]))
+	v, err := strconv.Atoi(found[n])
 	if err != nil {
 		return 0
 	}

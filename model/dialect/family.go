@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/jackline-ai/jackline/args"
 )
@@ -71,7 +72,7 @@ func newTable() *table {
 }
 
 // all is the table, which does not change.
-var all = newTable()
+var all = sync.OnceValue(newTable) //nolint:gochecknoglobals // it is made once
 
 // at are the families that can begin at i.
 func (s *scanner) at(i int) []family {

@@ -55,7 +55,7 @@ func newScanner(c *Catalog, in *args.Input, o Options) *scanner {
 		s.limit = 3
 	}
 	if s.plain = o.Plain; !s.plain {
-		s.table = all
+		s.table = all()
 	}
 	s.finders = make(map[string]*finder)
 	s.tellName, s.tellArgs = s.named, s.argumentsAt

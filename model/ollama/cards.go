@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackline-ai/jackline/args"
 	"github.com/jackline-ai/jackline/model"
 	"github.com/jackline-ai/jackline/model/engine"
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 var _ model.Lister = (*Model)(nil)
@@ -313,7 +313,7 @@ func note(c *model.Card, field string, known bool) {
 	}
 }
 
-var isDigest = regexp.MustCompile(`^(?:sha256:)?[0-9a-f]{12,64}$`)
+var isDigest = phrase.New(`^(?:sha256:)?[0-9a-f]{12,64}$`)
 
 // digest is d if it looks like one, without the name of its algorithm.
 func digest(d string) string {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/jackline-ai/jackline/model"
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 // A check is one thing that is tried.
@@ -250,7 +250,7 @@ func checkStops(ctx context.Context, a *asker) (float64, string, error) {
 }
 
 // weight is a weight that somebody tells, in whatever unit.
-var weight = regexp.MustCompile(`(?i)\d\s*(kg|kilo|g\b|gram|lb|pound|ounce|oz\b|t\b|ton)|\bweigh(s|ed)?\b[^.\d]{0,20}\d|\bweight\b[^.\d]{0,20}\d`)
+var weight = phrase.New(`(?i)\d\s*(kg|kilo|g\b|gram|lb|pound|ounce|oz\b|t\b|ton)|\bweigh(s|ed)?\b[^.\d]{0,20}\d|\bweight\b[^.\d]{0,20}\d`)
 
 func checkInvents(ctx context.Context, a *asker) (float64, string, error) {
 	tools := []model.Tool{scale(), note()}

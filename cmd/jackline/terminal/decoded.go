@@ -2,14 +2,15 @@ package terminal
 
 import (
 	"encoding/base64"
-	"regexp"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/jackline-ai/jackline/phrase"
 )
 
 // encoded is what looks like a text in base64, of a length that words seldom have.
-var encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+var encoded = phrase.New(`[A-Za-z0-9+/_-]{16,}={0,2}`)
 
 // Limits of what is decoded for one card: more of it a person does not read, and the text itself is on the card anyhow.
 const (
