@@ -17,13 +17,13 @@ type Set struct {
 	names map[string]int // folded names and aliases → index
 
 	docs    func() []retrieve.Doc // of the tools, in their order; made when somebody searches for the first time
-	indexes retrieve.Cache
+	indexes *retrieve.Cache
 }
 
 // NewSet makes a set. A name or alias that is taken twice is an error, and so is a second pager: a cut result names the
 // one tool that reads on.
 func NewSet(tools ...Tool) (*Set, error) {
-	s := &Set{names: make(map[string]int)}
+	s := &Set{names: make(map[string]int), indexes: new(retrieve.Cache)}
 	for _, t := range tools {
 		for k, n := range append([]string{t.facts.Name}, t.facts.Aliases...) {
 			// An alias may repeat another of the same tool: spellings differ, folded they do not.
@@ -50,6 +50,10 @@ func NewSet(tools ...Tool) (*Set, error) {
 	})
 	return s, nil
 }
+
+// Share makes the set keep its indexes with those of others. Sets whose tools say the same about themselves have one for all. It is
+// called before anybody searches.
+func (s *Set) Share(indexes *retrieve.Cache) { s.indexes = indexes }
 
 // fold makes names comparable as models confuse them: without case and separators.
 func fold(name string) string {
