@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/column"
 )
 
 // Append writes a record: events and the state they change, in one transaction. It gives the events with the ID and
@@ -42,6 +43,20 @@ func (d *DB) Append(ctx context.Context, owner jackline.Owner, rec jackline.Reco
 	return r.events, nil
 }
 
+// Settle waits until everything that was appended before is written, or known to be lost: what nobody waited for is then seen by
+// whoever reads.
+func (d *DB) Settle(ctx context.Context) error {
+	if d.queue.Len() == 0 {
+		select {
+		case d.writer.held <- struct{}{}:
+			<-d.writer.held
+			return nil
+		default: // what was waiting is being written
+		}
+	}
+	return d.update(ctx, "store.Settle", func(*writer) error { return nil })
+}
+
 // A record is a jackline.Record made ready for the writer, which has better things to do than to encode it.
 type record struct {
 	db      *DB
@@ -63,6 +78,7 @@ type record struct {
 
 	turn      []any
 	turnStep  []any
+	asked     bool // it has not begun, and may be new
 	calls     [][]any
 	approvals []approvalRow
 	grants    [][]any
@@ -127,7 +143,7 @@ func (r *record) encodeRows(rec jackline.Record) error {
 		if err != nil {
 			return err
 		}
-		r.turn = args
+		r.turn, r.asked = args, t.Status == jackline.Queued
 		r.turnStep = []any{args[6], args[9], args[10], args[11], args[13], args[14], args[15], args[0], args[1], args[7], args[5], args[8]}
 	}
 	for _, c := range rec.Calls {
@@ -224,7 +240,7 @@ func (r *record) writeEvents(w *writer, h *head) (err error) {
 		h.id++
 		e.ID = h.id
 		args = append(args, e.Seq, e.ID, string(r.owner), string(e.Session), string(e.Turn), string(e.Parent),
-			e.V, nanos(e.TS), e.Type, string(e.Data))
+			e.V, column.Nanos(e.TS), e.Type, string(e.Data))
 	}
 	return w.insert(sqlEvents, 10, args)
 }
@@ -250,10 +266,10 @@ func (r *record) writeSession(w *writer, h *head) error {
 		errs = append(errs, set(`model = ?`, *r.model))
 	}
 	if r.ungated != nil {
-		errs = append(errs, set(`ungated = ?`, bit(*r.ungated)))
+		errs = append(errs, set(`ungated = ?`, column.Bit(*r.ungated)))
 	}
 	if r.labels != (jackline.Labels{}) {
-		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, bit(r.labels.Tainted), bit(r.labels.Private)))
+		errs = append(errs, set(`tainted = tainted | ?, private = private | ?`, column.Bit(r.labels.Tainted), column.Bit(r.labels.Private)))
 	}
 	if r.newGen {
 		h.gen++
@@ -262,16 +278,24 @@ func (r *record) writeSession(w *writer, h *head) error {
 	return errors.Join(errs...)
 }
 
+// writeTurn writes the turn in the cheapest way that does.
+func (r *record) writeTurn(w *writer) error {
+	if r.asked {
+		if n, err := w.exec(sqlTurnNew, r.turn...); err != nil || n > 0 {
+			return err
+		}
+	}
+	if n, err := w.exec(sqlTurnStep, r.turnStep...); err != nil || n > 0 {
+		return err
+	}
+	return r.upsert(w, "turn", sqlTurn, r.turn)
+}
+
 // writeRows writes the rows that replace what they find.
 func (r *record) writeRows(w *writer) error {
 	if r.turn != nil {
-		if n, err := w.exec(sqlTurnStep, r.turnStep...); err != nil || n == 0 {
-			if err != nil {
-				return err
-			}
-			if err := r.upsert(w, "turn", sqlTurn, r.turn); err != nil {
-				return err
-			}
+		if err := r.writeTurn(w); err != nil {
+			return err
 		}
 	}
 	for _, args := range r.calls {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/column"
 	"github.com/jackline-ai/jackline/store/vault"
 )
 
@@ -43,7 +44,7 @@ func (d *DB) approvalRow(a jackline.Approval, from jackline.ApprovalState) (appr
 	}
 	sealed := d.boxes.approvals.Seal(vault.Pack(string(text), args, edited, a.Digest, string(a.Seal), string(facts)), string(a.ID))
 	return approvalRow{a.ID, []any{string(a.ID), string(a.Session), string(a.Owner), string(a.Turn), string(a.Call), string(a.State),
-		nanos(a.Created), nanos(a.Expires), sealed, string(from)}}, nil
+		column.Nanos(a.Created), column.Nanos(a.Expires), sealed, string(from)}}, nil
 }
 
 // writeApproval opens an approval, or moves one on from the state in which the caller saw it.
@@ -152,7 +153,7 @@ func (d *DB) Approvals(ctx context.Context, owner jackline.Owner, f ApprovalFilt
 // Approvals without an expiry are not among them.
 func (d *DB) ExpiringApprovals(ctx context.Context, before time.Time) ([]jackline.Approval, error) {
 	return many(ctx, d, "store.ExpiringApprovals", d.scanApproval,
-		`SELECT `+approvalColumns+` FROM approvals WHERE state = 'pending' AND expires > 0 AND expires < ? ORDER BY expires, num`, nanos(before))
+		`SELECT `+approvalColumns+` FROM approvals WHERE state = 'pending' AND expires > 0 AND expires < ? ORDER BY expires, num`, column.Nanos(before))
 }
 
 const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kind, mode, approval, created, revoked, terms, sealed)
@@ -163,7 +164,7 @@ const sqlGrant = `INSERT INTO grants (id, session, owner, turn, scope, tool, kin
 
 func (d *DB) grantArgs(g jackline.Grant) []any {
 	return []any{string(g.ID), string(g.Session), string(g.Owner), string(g.Turn), string(g.Scope), g.Tool, string(g.Kind), g.Mode.String(),
-		string(g.Approval), nanos(g.Created), nanos(g.Revoked), g.Terms, d.boxes.grants.Seal([]byte(g.Value), grantRow(g)...)}
+		string(g.Approval), column.Nanos(g.Created), column.Nanos(g.Revoked), g.Terms, d.boxes.grants.Seal([]byte(g.Value), grantRow(g)...)}
 }
 
 // grantRow is all that widens a grant: a value opens only in the row that it was sealed for, as that row was.
@@ -179,8 +180,8 @@ const grantColumns = `id, session, owner, turn, scope, tool, kind, mode, approva
 
 func (d *DB) scanGrant(s scanner) (g jackline.Grant, err error) {
 	var sealed []byte
-	err = s.Scan(&g.ID, &g.Session, &g.Owner, &g.Turn, &g.Scope, &g.Tool, &g.Kind, modeWord(&g.Mode), &g.Approval,
-		moment{&g.Created}, moment{&g.Revoked}, &g.Terms, &sealed)
+	err = s.Scan(&g.ID, &g.Session, &g.Owner, &g.Turn, &g.Scope, &g.Tool, &g.Kind, column.Word[jackline.Mode, *jackline.Mode]{V: &g.Mode}, &g.Approval,
+		column.Moment{T: &g.Created}, column.Moment{T: &g.Revoked}, &g.Terms, &sealed)
 	if err != nil {
 		return g, err
 	}
@@ -217,7 +218,7 @@ func (d *DB) RevokeGrant(ctx context.Context, owner jackline.Owner, id jackline.
 		case !g.Revoked.IsZero():
 			return nil
 		}
-		if _, err := w.exec(`UPDATE grants SET revoked = ? WHERE id = ?`, nanos(time.Now()), string(id)); err != nil {
+		if _, err := w.exec(`UPDATE grants SET revoked = ? WHERE id = ?`, column.Nanos(time.Now()), string(id)); err != nil {
 			return err
 		}
 		return w.audit(d.keys, d.audit(owner, chain.Granted(jackline.AuditRevoked, g.Session, g)))

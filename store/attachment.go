@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/column"
 	"github.com/jackline-ai/jackline/store/vault"
 )
 
@@ -51,7 +52,7 @@ func (d *DB) Attach(ctx context.Context, owner jackline.Owner, a jackline.Attach
 				return err
 			}
 			_, err := w.exec(`INSERT INTO attachments (id, session, size, chars, created, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
-				string(a.ID), string(a.Session), a.Size, a.Chars, nanos(a.Created), sealed)
+				string(a.ID), string(a.Session), a.Size, a.Chars, column.Nanos(a.Created), sealed)
 			return err
 		})
 	} else {
@@ -88,7 +89,7 @@ const sqlAttachments = `SELECT f.id, f.session, f.size, f.chars, f.created, f.se
 
 func (d *DB) scanAttachment(s scanner) (a jackline.Attachment, err error) {
 	var sealed []byte
-	if err = s.Scan(&a.ID, &a.Session, &a.Size, &a.Chars, moment{&a.Created}, &sealed); err != nil {
+	if err = s.Scan(&a.ID, &a.Session, &a.Size, &a.Chars, column.Moment{T: &a.Created}, &sealed); err != nil {
 		return a, err
 	}
 	plain, err := d.boxes.attachments.Open(sealed, string(a.ID))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/column"
 )
 
 // A chainEnd is where the audit ends, as the writer knows it.
@@ -64,9 +65,9 @@ func (w *writer) audit(keys chain.Keys, lines []jackline.AuditEntry) error {
 		end.n++
 		e.N = end.n
 		end.mac = keys.Next(end.mac, e)
-		args = append(args, e.N, nanos(e.At), string(e.Owner), string(e.Kind), string(e.Session), string(e.Turn), string(e.Call), e.Tool,
+		args = append(args, e.N, column.Nanos(e.At), string(e.Owner), string(e.Kind), string(e.Session), string(e.Turn), string(e.Call), e.Tool,
 			string(e.Source), e.By, e.Verdict, e.Rule, e.Stage, string(e.Approval), string(e.Grant), string(e.Scope), e.Outcome, e.What,
-			e.MS, e.In, e.Out, bit(e.Labels.Tainted), bit(e.Labels.Private), int64(e.Sandbox), e.Args, e.Chain, slices.Clone(end.mac[:]))
+			e.MS, e.In, e.Out, column.Bit(e.Labels.Tainted), column.Bit(e.Labels.Private), int64(e.Sandbox), e.Args, e.Chain, slices.Clone(end.mac[:]))
 	}
 	if err := w.insert(sqlAudit, auditWidth, args); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (w *writer) findEnd() error {
 func scanAudit(s scanner) (e jackline.AuditEntry, err error) {
 	var prev, mac []byte
 	var sandbox int64
-	err = s.Scan(&e.N, moment{&e.At}, &e.Owner, &e.Kind, &e.Session, &e.Turn, &e.Call, &e.Tool, &e.Source, &e.By, &e.Verdict, &e.Rule, &e.Stage,
+	err = s.Scan(&e.N, column.Moment{T: &e.At}, &e.Owner, &e.Kind, &e.Session, &e.Turn, &e.Call, &e.Tool, &e.Source, &e.By, &e.Verdict, &e.Rule, &e.Stage,
 		&e.Approval, &e.Grant, &e.Scope, &e.Outcome, &e.What, &e.MS, &e.In, &e.Out, &e.Labels.Tainted, &e.Labels.Private, &sandbox,
 		&e.Args, &e.Chain, &mac, &prev)
 	e.Sandbox = jackline.SandboxLevel(sandbox)
@@ -137,10 +138,10 @@ func (d *DB) Audit(ctx context.Context, owner jackline.Owner, q jackline.AuditQu
 		}
 	}
 	if !q.Since.IsZero() {
-		and(`at >= ?`, nanos(q.Since))
+		and(`at >= ?`, column.Nanos(q.Since))
 	}
 	if !q.Until.IsZero() {
-		and(`at < ?`, nanos(q.Until))
+		and(`at < ?`, column.Nanos(q.Until))
 	}
 	order := `DESC`
 	if q.After > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/column"
 	"github.com/jackline-ai/jackline/store/vault"
 )
 
@@ -28,8 +29,8 @@ func (d *DB) callArgs(c jackline.Call) []any {
 		changes = string(b)
 	}
 	sealed := d.boxes.calls.Seal(vault.Pack(string(c.Args), c.Text, c.Origin, c.Stamp, c.Title, c.Reason, changes, rulings), string(c.ID), string(c.Session))
-	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, bit(c.Cut), string(c.State),
-		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, bit(c.Acts), c.MS, nanos(c.Started), sealed}
+	return []any{string(c.ID), string(c.Session), string(c.Turn), c.Step, c.Index, c.Native, c.Asked, c.Name, column.Bit(c.Cut), string(c.State),
+		c.Outcome.String(), c.Source.String(), c.Dropped, string(c.Cached), c.By, column.Bit(c.Acts), c.MS, column.Nanos(c.Started), sealed}
 }
 
 const callColumns = `c.id, c.session, c.turn, c.step, c.idx, c.native, c.asked, c.name, c.cut, c.state, c.outcome, c.source, c.dropped,
@@ -38,8 +39,8 @@ const callColumns = `c.id, c.session, c.turn, c.step, c.idx, c.native, c.asked, 
 func (d *DB) scanCall(s scanner) (c jackline.Call, err error) {
 	var sealed []byte
 	err = s.Scan(&c.ID, &c.Session, &c.Turn, &c.Step, &c.Index, &c.Native, &c.Asked, &c.Name, &c.Cut, &c.State,
-		word[jackline.Outcome, *jackline.Outcome]{&c.Outcome}, word[jackline.Integrity, *jackline.Integrity]{&c.Source},
-		&c.Dropped, &c.Cached, &c.By, &c.Acts, &c.MS, moment{&c.Started}, &sealed)
+		column.Word[jackline.Outcome, *jackline.Outcome]{V: &c.Outcome}, column.Word[jackline.Integrity, *jackline.Integrity]{V: &c.Source},
+		&c.Dropped, &c.Cached, &c.By, &c.Acts, &c.MS, column.Moment{T: &c.Started}, &sealed)
 	if err != nil {
 		return c, err
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackline-ai/jackline/store"
@@ -8,16 +9,20 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) *store.DB {
-		db, err := store.Open(t.Context(), t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
+	for name, open := range map[string]func(context.Context, string) (*store.DB, error){"shared": store.Open, "alone": store.OpenAlone} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) *store.DB {
+				db, err := open(t.Context(), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := db.Close(); err != nil {
+						t.Errorf("close: %v", err)
+					}
+				})
+				return db
+			})
 		})
-		return db
-	})
+	}
 }

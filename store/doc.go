@@ -10,6 +10,9 @@
 // that, and find the newest events in memory. A record that may be written Soon is not waited for, and keeps its place in
 // the order all the same.
 //
+// A store that is alone ([OpenAlone]) reads over that connection too, in line with the writes. There a record that may be written
+// Soon waits a moment for the next one, or for somebody who reads what belongs to a session.
+//
 // Several processes may have one folder open: SQLite keeps their transactions apart, numbers go on across them, and
 // watchers hear of another's writes within half a second. The folder must be on a local disk, since the write-ahead
 // log is shared memory between them.

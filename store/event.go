@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/column"
 )
 
 // maxPage is how many rows a read gives at most, whatever limit it is given.
@@ -21,7 +22,7 @@ const eventColumns = `v, id, seq, ts, session, turn, parent, type, data`
 
 func scanEvent(s scanner) (e jackline.Event, err error) {
 	var data []byte
-	err = s.Scan(&e.V, &e.ID, &e.Seq, moment{&e.TS}, &e.Session, &e.Turn, &e.Parent, &e.Type, &data)
+	err = s.Scan(&e.V, &e.ID, &e.Seq, column.Moment{T: &e.TS}, &e.Session, &e.Turn, &e.Parent, &e.Type, &data)
 	e.Data = data
 	return e, err
 }
@@ -32,17 +33,22 @@ func (d *DB) Events(ctx context.Context, owner jackline.Owner, session jackline.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if events := d.hub.Since(owner, session, afterID, page(limit)); len(events) > 0 && !d.queue.isShut() {
+	if events := d.hub.Since(owner, session, afterID, page(limit)); len(events) > 0 && !d.queue.IsShut() {
 		return events, nil
 	}
-	events, err := many(ctx, d, op, scanEvent,
-		`SELECT `+eventColumns+` FROM events WHERE session = ? AND id > ? AND owner = ? ORDER BY id LIMIT ?`, session, afterID, owner, page(limit))
+	events, err := many(ctx, d, op, scanEvent, sqlEventsOf, session, afterID, owner, page(limit))
 	if err == nil && len(events) == 0 {
 		// Nothing new, nothing there, or nothing of theirs.
-		err = d.own(ctx, op, owner, session)
+		if err = d.own(ctx, op, owner, session); err != nil {
+			if why := d.unwritten(session); why != nil {
+				err = why
+			}
+		}
 	}
 	return events, err
 }
+
+const sqlEventsOf = `SELECT ` + eventColumns + ` FROM events WHERE session = ? AND id > ? AND owner = ? ORDER BY id LIMIT ?`
 
 // AllEvents reads the logs of all the owner's sessions from after a Seq on, in the order in which they were written.
 func (d *DB) AllEvents(ctx context.Context, owner jackline.Owner, afterSeq int64, limit int) ([]jackline.Event, error) {

@@ -87,7 +87,7 @@ func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.A
 	}
 	head, err := d.keys.Read(d.dir)
 	if err != nil && !chain.Gone(err) {
-		return folderFault("store.ExportAudit", d.dir, err)
+		return vault.Fault("store.ExportAudit", d.dir, err)
 	}
 	q.After, q.Before, q.Limit = 0, head.N+1, maxPage
 	filtered := q != jackline.AuditQuery{Everybody: true, Before: q.Before, Limit: q.Limit}
@@ -102,7 +102,7 @@ func (d *DB) ExportAudit(ctx context.Context, owner jackline.Owner, q jackline.A
 func AuditKeys(dir string) (chain.Keys, error) {
 	master, err := vault.OpenKey(dir, true)
 	if err != nil {
-		return chain.Keys{}, folderFault("store.AuditKeys", dir, err)
+		return chain.Keys{}, vault.Fault("store.AuditKeys", dir, err)
 	}
 	return auditKeys(master), nil
 }
@@ -148,7 +148,7 @@ func (d *DB) sealing(end chain.Head, head *chain.Head) *piece {
 			}
 			end.At = time.Now().UTC()
 			if err := d.keys.Write(d.dir, end); err != nil {
-				return folderFault("store.seal", d.dir, err)
+				return vault.Fault("store.seal", d.dir, err)
 			}
 			d.sealedTo.Store(end.N)
 			return w.setFlag(flagSealed, fmt.Sprintf("%d %d", end.N, min(last, end.N)))
@@ -171,7 +171,7 @@ func (d *DB) putHead(head chain.Head) error {
 		return nil
 	}
 	if err := d.keys.Write(d.dir, head); err != nil {
-		return folderFault("store.seal", d.dir, err)
+		return vault.Fault("store.seal", d.dir, err)
 	}
 	d.sealedTo.Store(head.N)
 	return nil
@@ -181,7 +181,7 @@ func (d *DB) putHead(head chain.Head) error {
 // note and the file, so the file may be either.
 func (w *writer) sealed() (last, before int64) {
 	var text string
-	if w.row(`SELECT value FROM flags WHERE name = ?`, flagSealed).Scan(&text) != nil {
+	if w.row(sqlFlag, flagSealed).Scan(&text) != nil {
 		return 0, 0
 	}
 	return parseSealed(text)

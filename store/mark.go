@@ -81,5 +81,7 @@ func (d *DB) Marked(ctx context.Context, workspace, path, id string) (bool, erro
 // Marks lists the marked paths of a workspace, up to a limit.
 func (d *DB) Marks(ctx context.Context, workspace string, limit int) ([]string, error) {
 	return many(ctx, d, "store.Marks", func(s scanner) (p string, err error) { return p, s.Scan(&p) },
-		`SELECT path FROM marks WHERE workspace = ? ORDER BY path LIMIT ?`, workspace, limit)
+		sqlMarks, workspace, limit)
 }
+
+const sqlMarks = `SELECT path FROM marks WHERE workspace = ? ORDER BY path LIMIT ?`

@@ -12,16 +12,16 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/redact"
+	"github.com/jackline-ai/jackline/stack"
 	"github.com/jackline-ai/jackline/store/chain"
+	"github.com/jackline-ai/jackline/store/fault"
+	"github.com/jackline-ai/jackline/store/queue"
 	"github.com/jackline-ai/jackline/store/vault"
 	"github.com/jackline-ai/jackline/store/watch"
 )
@@ -50,14 +50,15 @@ type DB struct {
 	files  vault.Vault // attachments
 	undo   vault.Vault // what files held
 
-	read       *sql.DB
-	statements statements // of read
-	write      *sql.DB    // one connection, which the writer holds
+	read       *sql.DB // nil where the writer's connection reads too
+	statements statements
+	write      *sql.DB               // one connection, which the writer holds
+	lazy       atomic.Pointer[piece] // the last one that was; only where read is nil
 
 	sealedTo atomic.Int64 // the last line of the audit that this process put into the head
 
 	hub    *watch.Hub
-	queue  *queue
+	queue  *queue.Queue[*piece]
 	writer *writer
 	done   chan struct{} // closed when the writer has ended
 	close  sync.Once
@@ -84,65 +85,77 @@ func newBoxes(master []byte) boxes {
 
 // Open opens the store in a data folder, and makes folder, key and database where there are none. Several
 // processes may have the same folder open. The caller closes the store.
-func Open(ctx context.Context, dir string) (_ *DB, err error) {
+func Open(ctx context.Context, dir string) (*DB, error) { return open(ctx, dir, false) }
+
+// OpenAlone is Open for a command that runs by itself: one thing is read or written at a time, over one connection. Each
+// further one would read the schema once more, prepare its own statements, and keep its own pages.
+func OpenAlone(ctx context.Context, dir string) (*DB, error) { return open(ctx, dir, true) }
+
+func open(ctx context.Context, dir string, alone bool) (_ *DB, err error) {
 	const op = "store.Open"
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, jackline.E(op, jackline.Invalid, err, "The data folder has no usable path.")
 	}
-	d := &DB{dir: dir, hub: watch.NewHub(), queue: newQueue(), done: make(chan struct{})}
+	d := &DB{dir: dir, hub: watch.NewHub(), queue: queue.New[*piece](), done: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			_ = d.release()
 		}
 	}()
-	exists, err := openFolder(dir)
+	exists, err := vault.OpenFolder(dir, fileDB, folderOut, folderIn, folderOld)
 	if err != nil {
-		return nil, folderFault(op, dir, err)
+		return nil, vault.Fault(op, dir, err)
 	}
 	for folder, v := range map[string]*vault.Vault{folderOut: &d.spill, folderIn: &d.files, folderOld: &d.undo} {
 		if v.Root, err = os.OpenRoot(filepath.Join(dir, folder)); err != nil {
-			return nil, folderFault(op, dir, err)
+			return nil, vault.Fault(op, dir, err)
 		}
 	}
 	path := filepath.Join(dir, fileDB)
-	if d.read, err = openPool(path, false); err != nil {
-		return nil, openFault(op, dir, err)
-	}
 	if d.write, err = openPool(path, true); err != nil {
-		return nil, openFault(op, dir, err)
+		return nil, fault.Opening(op, dir, err)
 	}
-	// To open a connection takes as long as all the rest. It changes nothing, so both are opened at once.
-	var second sync.WaitGroup
-	second.Go(func() { _ = d.write.PingContext(ctx) }) // what keeps it from opening is found again below
-	ours, fresh, err := probe(ctx, d.read)
-	second.Wait()
+	var ours, fresh bool
+	if alone {
+		ours, fresh, err = probe(ctx, d.write)
+	} else {
+		if d.read, err = openPool(path, false); err != nil {
+			return nil, fault.Opening(op, dir, err)
+		}
+		// To open a connection takes as long as all the rest. It changes nothing, so both are opened at once.
+		var second sync.WaitGroup
+		second.Go(func() { _ = d.write.PingContext(ctx) }) // what keeps it from opening is found again below
+		ours, fresh, err = probe(ctx, d.read)
+		second.Wait()
+	}
 	if err != nil {
-		return nil, openFault(op, dir, err)
+		return nil, fault.Opening(op, dir, err)
 	}
 	if !ours && !fresh {
 		return nil, jackline.E(op, jackline.Conflict, nil,
 			"%s is the database of another program: choose another data folder.", path)
 	}
 	if d.master, err = vault.OpenKey(dir, exists); err != nil {
-		return nil, folderFault(op, dir, err)
+		return nil, vault.Fault(op, dir, err)
 	}
 	d.boxes, d.keys = newBoxes(d.master), auditKeys(d.master)
 	d.spill.Box, d.files.Box, d.undo.Box = vault.NewBox(d.master, "spill"), vault.NewBox(d.master, "attached"), vault.NewBox(d.master, "undo")
 	if err := d.prepare(ctx, fresh); err != nil {
-		return nil, openFault(op, dir, err)
+		return nil, fault.Opening(op, dir, err)
 	}
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
-		return nil, openFault(op, dir, err)
+		return nil, fault.Opening(op, dir, err)
 	}
 	d.write.SetMaxOpenConns(2) // from here on there is one for checkpoints
 	// The writer outlives the call that opened the store: it ends with Close.
-	d.writer = &writer{held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
+	d.writer = &writer{empty: func() bool { return logIsEmpty(path) }, mode: sqlUnsynced, held: make(chan struct{}, 1), ctx: context.WithoutCancel(ctx), conn: conn, queue: d.queue, hub: d.hub,
 		stmts: map[string]*sql.Stmt{}, heads: map[jackline.SessionID]head{},
 		broken: map[thread]error{}, full: make(chan struct{}, 1), audited: make(chan struct{}, 1)}
 	go func() {
 		defer close(d.done)
+		stack.Grow()
 		var tidying sync.WaitGroup
 		stop := make(chan struct{})
 		tidying.Go(func() { d.tidy(d.writer.ctx, stop) })
@@ -156,17 +169,10 @@ func Open(ctx context.Context, dir string) (_ *DB, err error) {
 	return d, nil
 }
 
-// Readers says how many reads may run at once, if not four. Each has a connection, which takes a millisecond
-// to open and its share of memory: a command that runs by itself is as fast with one.
-func (d *DB) Readers(n int) {
-	d.read.SetMaxOpenConns(n)
-	d.read.SetMaxIdleConns(n)
-}
-
 // Close writes what waits, waits for the writer to end, and closes the files. Later calls fail.
 func (d *DB) Close() error {
 	d.close.Do(func() {
-		d.queue.shut()
+		d.queue.Shut()
 		<-d.done
 		d.ended = d.release()
 		d.hub.WakeAll()
@@ -230,100 +236,9 @@ func (d *DB) Key(purpose string) []byte { return vault.Subkey(d.master, "for "+p
 // Dir is the data folder.
 func (d *DB) Dir() string { return d.dir }
 
-// openFolder makes sure of the folder, of the files in it and of who may read them. It reports whether a database was
-// there.
-//
-// It never opens a database file that was there: to close any handle of it drops the locks that SQLite holds in this
-// process.
-func openFolder(dir string) (exists bool, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return false, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return false, err
-	}
-	path := filepath.Join(dir, fileDB)
-	if info, err := os.Stat(path); err == nil {
-		exists = info.Size() > 0
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	// A folder that a person named by mistake, such as a home, keeps its permissions.
-	if exists || len(entries) == 0 {
-		if err := vault.Tighten(dir, 0o700); err != nil {
-			return false, err
-		}
-	}
-	if !exists {
-		// First the key, then the database: of two processes that begin at once, neither sees one without the other.
-		if _, err := vault.OpenKey(dir, false); err != nil {
-			return false, err
-		}
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	switch {
-	case err == nil:
-		err = f.Close()
-	case errors.Is(err, fs.ErrExist):
-		err = vault.Tighten(path, 0o600)
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, folder := range []string{folderOut, folderIn, folderOld} {
-		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return false, err
-		}
-	}
-	return exists, nil
-}
-
-// folderFault says what a person can do about a folder that cannot be used.
-func folderFault(op, dir string, err error) error {
-	var have *jackline.Error
-	switch {
-	case errors.As(err, &have):
-		return err
-	case errors.Is(err, syscall.EROFS):
-		return jackline.E(op, jackline.Unavailable, err,
-			"Jackline's data folder %s lies on a disk that is read-only: make it writable, or choose another folder.", dir)
-	case errors.Is(err, fs.ErrPermission):
-		return jackline.E(op, jackline.Unavailable, err,
-			"Jackline may not use its data folder %s: give this user the right to read and write it and the files in it, or choose another folder.", dir)
-	}
-	return jackline.E(op, jackline.Unavailable, err, "Jackline cannot use its data folder %s: %s.", dir, plainReason(err))
-}
-
-// openFault is fault for a database that is being opened: where it lies is half of what a person has to know.
-func openFault(op, dir string, err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
-			return jackline.E(op, jackline.Unavailable, err,
-				"Jackline cannot write its database in the data folder %s: the folder, the file or the disk is read-only. Give this user the right to read and write the folder and the files in it, or choose another folder.", dir)
-		}
-	}
-	return fault(op, err)
-}
-
-// plainReason is what the system says about a file, without the path.
-func plainReason(err error) string {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return p.Err.Error()
-	case errors.As(err, &l):
-		return l.Err.Error()
-	}
-	return err.Error()
-}
-
 // prepare marks a fresh database as ours, brings it to this version, and checks that the key belongs to it.
 func (d *DB) prepare(ctx context.Context, fresh bool) error {
-	err := patiently(ctx, func() error { _, err := d.write.ExecContext(ctx, sqlJournal); return err })
+	err := fault.Patiently(ctx, func() error { _, err := d.write.ExecContext(ctx, sqlJournal); return err })
 	if err != nil {
 		return err
 	}
@@ -335,8 +250,10 @@ func (d *DB) prepare(ctx context.Context, fresh bool) error {
 	if err := d.migrate(ctx); err != nil {
 		return err
 	}
-	if err := d.writable(ctx); err != nil {
-		return err
+	if d.read != nil { // a command that runs by itself hears of it from what it writes first, if it writes
+		if err := d.writable(ctx); err != nil {
+			return err
+		}
 	}
 	id := hex.EncodeToString(vault.Subkey(d.master, "id")[:8])
 	have, err := d.keyID(ctx)
@@ -369,7 +286,7 @@ func (d *DB) writable(ctx context.Context) error {
 
 // keyID tells which key the database was written with.
 func (d *DB) keyID(ctx context.Context) (id string, err error) {
-	return id, d.write.QueryRowContext(ctx, `SELECT value FROM flags WHERE name = ?`, flagKey).Scan(&id)
+	return id, d.write.QueryRowContext(ctx, sqlFlag, flagKey).Scan(&id)
 }
 
 // flagKey names the flag that tells which key a database was written with.
@@ -399,7 +316,7 @@ func (d *DB) migrate(ctx context.Context) error {
 	}
 	if noted == 0 {
 		made := false
-		err := patiently(ctx, func() (err error) { made, err = d.makeSchema(ctx, note); return err })
+		err := fault.Patiently(ctx, func() (err error) { made, err = d.makeSchema(ctx, note); return err })
 		if err != nil || made {
 			return err
 		}
@@ -408,7 +325,7 @@ func (d *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return patiently(ctx, func() error {
+	return fault.Patiently(ctx, func() error {
 		if err := d.migrateOnce(ctx, p); err != nil {
 			return err
 		}
@@ -435,33 +352,6 @@ func (d *DB) makeSchema(ctx context.Context, note string) (made bool, err error)
 		}
 	}
 	return true, tx.Commit()
-}
-
-// patiently tries again what failed because another process opens the same folder: SQLite tells some of those that meet there so
-// at once, and lets them wait for nothing. Other errors may come of the same, so they get a few tries as well.
-func patiently(ctx context.Context, try func() error) error {
-	const (
-		looks = 5
-		waits = 40
-		pause = 5 * time.Millisecond // longer each time: in all half as long as a lock is waited for
-	)
-	for look, wait := 1, 1; ; {
-		err := try()
-		var final *jackline.Error
-		switch {
-		case err == nil || ctx.Err() != nil || errors.As(err, &final) || look == looks || wait == waits:
-			return err
-		case !isBusy(err):
-			look++
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Duration(wait) * pause):
-			wait++
-		}
-	}
 }
 
 func (d *DB) migrateOnce(ctx context.Context, p *goose.Provider) error {

@@ -134,7 +134,7 @@ func TestNoRights(t *testing.T) {
 
 // A disk that is read-only is not a matter of rights.
 func TestReadOnlyDisk(t *testing.T) {
-	err := folderFault("test", "/mnt/data", &fs.PathError{Op: "open", Path: "/mnt/data/key", Err: syscall.EROFS})
+	err := vault.Fault("test", "/mnt/data", &fs.PathError{Op: "open", Path: "/mnt/data/key", Err: syscall.EROFS})
 	if say := jackline.Say(err); jackline.KindOf(err) != jackline.Unavailable || !strings.Contains(say, "/mnt/data lies on a disk that is read-only: make it writable") {
 		t.Errorf("it says %q", say)
 	}

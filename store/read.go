@@ -3,13 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"math"
 	"sync"
-	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/fault"
 )
 
 // A scanner is a row: one that was asked for alone, or the present one of many.
@@ -17,12 +15,12 @@ type scanner interface{ Scan(dest ...any) error }
 
 // many reads all rows of a query.
 func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	stmt, done, err := d.statements.of(ctx, d.read, query)
+	asks, stmt, done, err := d.ask(ctx, query) //nolint:sqlclosecheck // it is kept for the next time
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
 	}
 	defer done()
-	rows, err := stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(asks, args...)
 	if err != nil {
 		return nil, d.readFault(ctx, op, err)
 	}
@@ -44,10 +42,10 @@ func many[T any](ctx context.Context, d *DB, op string, scan func(scanner) (T, e
 // one reads the row of a query that gives at most one. Where it gives none, what is the thing that there is not.
 func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	var v T
-	stmt, done, err := d.statements.of(ctx, d.read, query)
+	asks, stmt, done, err := d.ask(ctx, query) //nolint:sqlclosecheck // it is kept for the next time
 	if err == nil {
 		defer done()
-		v, err = scan(stmt.QueryRowContext(ctx, args...))
+		v, err = scan(stmt.QueryRowContext(asks, args...))
 	}
 	switch {
 	case err == nil:
@@ -60,6 +58,50 @@ func one[T any](ctx context.Context, d *DB, op, what string, scan func(scanner) 
 	var zero T
 	return zero, err
 }
+
+// ask prepares a query, and gives the context to ask it with. done ends its use, when nothing is read from it any more.
+func (d *DB) ask(ctx context.Context, query string) (asks context.Context, st *sql.Stmt, done func(), err error) {
+	if d.read != nil {
+		st, done, err = d.statements.of(ctx, d.read, query)
+		return ctx, st, done, err
+	}
+	if p := d.lazy.Load(); p != nil && query == sqlEventsOf { // whoever follows a session has time
+		select {
+		case <-p.over:
+		case <-ctx.Done():
+			return nil, nil, nil, ctx.Err()
+		}
+	}
+	// The connection is the writer's, so this is its turn. A query that is broken off there could break off what is written next.
+	select {
+	case d.writer.held <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, nil, ctx.Err()
+	}
+	if d.queue.Len() > 0 && !ofNoSession[query] {
+		batch, _ := d.queue.Take(maxBatch) // what nobody waited for is seen by whoever reads
+		d.writer.write(batch)
+	}
+	let := func() { <-d.writer.held }
+	if st, err = d.writer.stmt(query); err != nil {
+		let()
+		return nil, nil, nil, err
+	}
+	return d.writer.ctx, st, let, nil
+}
+
+// unwritten says why the beginning of a session, which nobody waited for, could not be written; nil where it is not that.
+func (d *DB) unwritten(session jackline.SessionID) error {
+	p := d.lazy.Load()
+	if p == nil || p.whose.session != session {
+		return nil
+	}
+	<-p.over // it was written before its session was looked for
+	return fault.Of(p.op, p.err)
+}
+
+// ofNoSession are the queries of what no record changes: they need not wait for records that nobody waited for.
+var ofNoSession = map[string]bool{sqlSetting: true, sqlSettings: true, sqlFlag: true, sqlMarks: true}
 
 // statements are the queries that were asked before, prepared: to parse one costs more than to answer it.
 type statements struct {
@@ -99,10 +141,10 @@ func (d *DB) readFault(ctx context.Context, op string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case d.queue.isShut():
+	case d.queue.IsShut():
 		return closedError(op)
 	}
-	return fault(op, err)
+	return fault.Of(op, err)
 }
 
 // absent is the one answer to an id that is unknown or somebody else's.
@@ -125,65 +167,4 @@ func (w *writer) own(op string, owner jackline.Owner, session jackline.SessionID
 		return absent(op, "session")
 	}
 	return err
-}
-
-// A moment is a time in a column: nanoseconds, or 0 for none.
-type moment struct{ t *time.Time }
-
-func (m moment) Scan(v any) error {
-	n, ok := v.(int64)
-	if !ok {
-		return errors.New("a time column holds no number")
-	}
-	*m.t = time.Time{}
-	if n != 0 {
-		*m.t = time.Unix(0, n).UTC()
-	}
-	return nil
-}
-
-// nanos is a time as a column holds it. Times beyond what a column can hold are the last that it can.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	if last := time.Unix(0, math.MaxInt64); t.After(last) {
-		t = last
-	}
-	return t.UnixNano()
-}
-
-// bit is a truth as a column holds it.
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// A word is a value in a column that holds its name, such as a mode.
-type word[T any, P interface {
-	*T
-	UnmarshalText([]byte) error
-}] struct{ v *T }
-
-func (w word[T, P]) Scan(v any) error {
-	s, ok := v.(string)
-	if !ok {
-		return errors.New("a name column holds no text")
-	}
-	return P(w.v).UnmarshalText([]byte(s))
-}
-
-func modeWord(m *jackline.Mode) any { return word[jackline.Mode, *jackline.Mode]{m} }
-
-// A doc is a value in a column that holds its JSON.
-type doc struct{ v any }
-
-func (d doc) Scan(v any) error {
-	s, ok := v.(string)
-	if !ok {
-		return errors.New("a JSON column holds no text")
-	}
-	return json.Unmarshal([]byte(s), d.v)
 }

@@ -119,22 +119,22 @@ func migrated(t *testing.T, path string) *sql.DB {
 func writeSchema(t *testing.T, pool *sql.DB) string {
 	var b strings.Builder
 	b.WriteString("-- What the migrations make of an empty database, written by: go test ./store -run TestSchema -update\n")
-	for _, q := range column(t, pool, `SELECT sql FROM sqlite_schema s WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+	for _, q := range texts(t, pool, `SELECT sql FROM sqlite_schema s WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
 		AND NOT EXISTS (SELECT 1 FROM pragma_table_list l WHERE l.schema = 'main' AND l.name = s.name AND l.type = 'shadow') ORDER BY rowid`) {
 		b.WriteString("\n" + q + ";\n")
 	}
 	b.WriteString("\n")
 	// An index of words keeps its settings in a shadow table, and takes them as rows.
-	for _, words := range column(t, pool, `SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY rowid`) {
-		for _, q := range column(t, pool, fmt.Sprintf(`SELECT printf('INSERT INTO %[1]s (%[1]s, rank) VALUES (%%Q, %%d);', k, v) FROM %[1]s_config
+	for _, words := range texts(t, pool, `SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY rowid`) {
+		for _, q := range texts(t, pool, fmt.Sprintf(`SELECT printf('INSERT INTO %[1]s (%[1]s, rank) VALUES (%%Q, %%d);', k, v) FROM %[1]s_config
 			WHERE k <> 'version' ORDER BY k`, words)) {
 			b.WriteString(q + "\n")
 		}
 	}
-	for _, q := range column(t, pool, `SELECT printf('INSERT INTO counters (name, value) VALUES (%Q, %d);', name, value) FROM counters ORDER BY name`) {
+	for _, q := range texts(t, pool, `SELECT printf('INSERT INTO counters (name, value) VALUES (%Q, %d);', name, value) FROM counters ORDER BY name`) {
 		b.WriteString(q + "\n")
 	}
-	for _, q := range column(t, pool, `SELECT printf('INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, %d);', version_id, is_applied) FROM goose_db_version ORDER BY id`) {
+	for _, q := range texts(t, pool, `SELECT printf('INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, %d);', version_id, is_applied) FROM goose_db_version ORDER BY id`) {
 		b.WriteString(q + "\n")
 	}
 	return b.String()
@@ -142,8 +142,8 @@ func writeSchema(t *testing.T, pool *sql.DB) string {
 
 // contents is everything in a database, a line for each row of each table, times of migrations left out.
 func contents(t *testing.T, pool *sql.DB) []string {
-	all := column(t, pool, `SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || coalesce(sql, '') FROM sqlite_schema`)
-	for _, table := range column(t, pool, `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`) {
+	all := texts(t, pool, `SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || coalesce(sql, '') FROM sqlite_schema`)
+	for _, table := range texts(t, pool, `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`) {
 		from := `SELECT * FROM "` + table + `"`
 		if table == "goose_db_version" {
 			from = `SELECT id, version_id, is_applied FROM goose_db_version`
@@ -156,8 +156,8 @@ func contents(t *testing.T, pool *sql.DB) []string {
 	return all
 }
 
-// column is the one column that a query gives.
-func column(t *testing.T, pool *sql.DB, query string) (all []string) {
+// texts are the one column that a query gives.
+func texts(t *testing.T, pool *sql.DB, query string) (all []string) {
 	for _, row := range rowsOf(t, pool, query) {
 		all = append(all, fmt.Sprint(row[0]))
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/column"
+	"github.com/jackline-ai/jackline/store/fault"
 )
 
 // SessionStatus says what a session is at, as a list of chats shows it.
@@ -37,8 +39,8 @@ type SessionQuery struct {
 const sessionColumns = `s.id, s.owner, s.title, s.workspace, s.mode, s.model, s.tainted, s.private, s.ungated, s.created, s.updated, s.gen`
 
 func sessionDest(v *jackline.Session) []any {
-	return []any{&v.ID, &v.Owner, &v.Title, &v.Workspace, modeWord(&v.Mode), &v.Model,
-		&v.Labels.Tainted, &v.Labels.Private, &v.Ungated, moment{&v.Created}, moment{&v.Updated}, &v.Gen}
+	return []any{&v.ID, &v.Owner, &v.Title, &v.Workspace, column.Word[jackline.Mode, *jackline.Mode]{V: &v.Mode}, &v.Model,
+		&v.Labels.Tainted, &v.Labels.Private, &v.Ungated, column.Moment{T: &v.Created}, column.Moment{T: &v.Updated}, &v.Gen}
 }
 
 func scanSession(s scanner) (v jackline.Session, err error) {
@@ -50,6 +52,59 @@ func scanSession(s scanner) (v jackline.Session, err error) {
 // Owner, times.
 func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline.Session) (jackline.Session, error) {
 	const op = "store.CreateSession"
+	s, err := d.newSession(op, owner, s)
+	if err != nil {
+		return s, err
+	}
+	return s, d.update(ctx, op, func(w *writer) error { return d.createSession(w, op, s) })
+}
+
+// A Claim is a lease that is to be taken. Without a name it is none.
+type Claim struct {
+	Name   string
+	Holder Holder
+	TTL    time.Duration
+}
+
+// Begin stores a new session like [DB.CreateSession], with the first record of it and the lease of whoever goes on, in one
+// transaction. With Soon a store that is alone does not wait for that, and writes it with what comes next: whoever reads what
+// belongs to a session waits for it.
+func (d *DB) Begin(ctx context.Context, owner jackline.Owner, s jackline.Session, rec jackline.Record, c Claim) (jackline.Session, error) {
+	const op = "store.Begin"
+	s, err := d.newSession(op, owner, s)
+	if err != nil {
+		return s, err
+	}
+	rec.Session = s.ID
+	r, err := d.encode(op, owner, rec)
+	if err != nil {
+		return s, err
+	}
+	p := &piece{op: op, sync: rec.Sync, run: func(w *writer) error {
+		if err := d.createSession(w, op, s); err != nil {
+			return err
+		}
+		w.heads[s.ID] = head{owner: owner, gen: int64(s.Gen), updated: column.Nanos(s.Updated)}
+		err := r.write(w)
+		if err == nil && c.Name != "" {
+			err = w.putLease(c.Name, c.Holder, c.TTL) // nobody else knows of the session yet
+		}
+		if err != nil {
+			delete(w.heads, s.ID)
+		}
+		return err
+	}}
+	if len(r.events) > 0 {
+		p.after = func() { d.hub.Grew(owner, s.ID, r.events) }
+	}
+	if rec.Soon && d.read == nil {
+		p.whose, p.soon = r.whose, true
+	}
+	return s, d.submit(ctx, p)
+}
+
+// newSession fills in what a new session is not said to have.
+func (d *DB) newSession(op string, owner jackline.Owner, s jackline.Session) (jackline.Session, error) {
 	if s.Owner == "" {
 		s.Owner = owner
 	}
@@ -72,21 +127,24 @@ func (d *DB) CreateSession(ctx context.Context, owner jackline.Owner, s jackline
 	}
 	s.Title = d.hider.Text(s.Title)
 	s.Created, s.Updated = s.Created.Round(0).UTC(), s.Updated.Round(0).UTC()
-	lines := d.audit(owner, jackline.AuditEntry{Kind: jackline.AuditSession, Session: s.ID, What: s.Mode.String(), Labels: s.Labels})
-	err := d.update(ctx, op, func(w *writer) error {
-		_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, ungated, gen, created, updated)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(s.ID), string(owner), s.Title, s.Workspace, s.Mode.String(), s.Model, bit(s.Labels.Tainted), bit(s.Labels.Private), bit(s.Ungated), s.Gen,
-			nanos(s.Created), nanos(s.Updated))
-		if isDuplicate(err) {
-			return jackline.E(op, jackline.Conflict, err, "There is a session with this id already.")
-		}
-		if err != nil {
-			return err
-		}
-		return w.audit(d.keys, lines)
-	})
-	return s, err
+	return s, nil
+}
+
+func (d *DB) createSession(w *writer, op string, s jackline.Session) error {
+	_, err := w.exec(`INSERT INTO sessions (id, owner, title, workspace, mode, model, tainted, private, ungated, gen, created, updated)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(s.ID), string(s.Owner), "", s.Workspace, s.Mode.String(), s.Model, column.Bit(s.Labels.Tainted), column.Bit(s.Labels.Private), column.Bit(s.Ungated), s.Gen,
+		column.Nanos(s.Created), column.Nanos(s.Updated))
+	if fault.Duplicate(err) {
+		return jackline.E(op, jackline.Conflict, err, "There is a session with this id already.")
+	}
+	if err == nil && s.Title != "" { // with it the title's words come into the index
+		_, err = w.exec(`UPDATE sessions SET title = ? WHERE id = ?`, s.Title, string(s.ID))
+	}
+	if err != nil {
+		return err
+	}
+	return w.audit(d.keys, d.audit(s.Owner, jackline.AuditEntry{Kind: jackline.AuditSession, Session: s.ID, What: s.Mode.String(), Labels: s.Labels}))
 }
 
 // Session reads one session.
@@ -107,6 +165,9 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 		if len(words) == 0 {
 			return []SessionRow{}, nil // nothing but punctuation: it occurs nowhere
 		}
+		if err := d.readWords(ctx); err != nil {
+			return nil, err
+		}
 		for _, word := range words {
 			and(sqlSessionHas, word, word, word)
 		}
@@ -115,7 +176,7 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 		and(`s.workspace = ?`, q.Workspace)
 	}
 	if !q.Before.IsZero() {
-		and(`s.updated < ?`, nanos(q.Before))
+		and(`s.updated < ?`, column.Nanos(q.Before))
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -140,6 +201,25 @@ func (d *DB) Sessions(ctx context.Context, owner jackline.Owner, q SessionQuery)
 		(SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state = 'pending'),
 		coalesce((SELECT max(CASE t.status WHEN 'waiting' THEN 2 ELSE 1 END) FROM turns t WHERE t.session = s.id AND t.`+sqlOpen+`), 0)
 		FROM sessions s WHERE `+where+` ORDER BY s.updated DESC, s.num DESC LIMIT ?`, append(args, page(limit))...)
+}
+
+// readWords puts the words of the turns that are new since the last search into the index.
+func (d *DB) readWords(ctx context.Context) error {
+	const op = "store.Sessions"
+	n, err := one(ctx, d, op, "count", func(s scanner) (n int, err error) { return n, s.Scan(&n) }, sqlUnread)
+	if err != nil || n == 0 {
+		return err
+	}
+	return d.update(ctx, op, (*writer).readWords)
+}
+
+func (w *writer) readWords() error {
+	for _, query := range sqlReadWords {
+		if _, err := w.exec(query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sqlOpen is true for a turn that has not ended. An index knows these turns by just these words.

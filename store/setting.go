@@ -14,11 +14,8 @@ import (
 // State reads one of a session's own small facts; nil where there is none.
 func (d *DB) State(ctx context.Context, owner jackline.Owner, session jackline.SessionID, name string) (json.RawMessage, error) {
 	const op = "store.State"
-	if err := d.own(ctx, op, owner, session); err != nil {
-		return nil, err
-	}
-	v, err := first(many(ctx, d, op, func(s scanner) (v json.RawMessage, err error) { return v, s.Scan((*[]byte)(&v)) },
-		`SELECT value FROM state WHERE session = ? AND name = ?`, session, name))
+	v, err := one(ctx, d, op, "session", func(s scanner) (v json.RawMessage, err error) { return v, s.Scan((*[]byte)(&v)) },
+		`SELECT (SELECT value FROM state WHERE session = s.id AND name = ?) FROM sessions s WHERE id = ? AND owner = ?`, name, session, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +29,12 @@ func first[T any](list []T, err error) (v T, _ error) {
 	}
 	return v, err
 }
+
+const (
+	sqlSetting  = `SELECT name, sealed FROM settings WHERE owner = ? AND name = ?`
+	sqlSettings = `SELECT name, sealed FROM settings WHERE owner = ?`
+	sqlFlag     = `SELECT value FROM flags WHERE name = ?`
+)
 
 type setting struct {
 	name  string
@@ -69,13 +72,13 @@ func (d *DB) scanSetting(owner jackline.Owner) func(scanner) (setting, error) {
 // Setting reads one of the owner's settings; nil where it was never put.
 func (d *DB) Setting(ctx context.Context, owner jackline.Owner, name string) (json.RawMessage, error) {
 	v, err := first(many(ctx, d, "store.Setting", d.scanSetting(owner),
-		`SELECT name, sealed FROM settings WHERE owner = ? AND name = ?`, owner, name))
+		sqlSetting, owner, name))
 	return v.value, err
 }
 
 // Settings reads all of the owner's settings by name.
 func (d *DB) Settings(ctx context.Context, owner jackline.Owner) (map[string]json.RawMessage, error) {
-	list, err := many(ctx, d, "store.Settings", d.scanSetting(owner), `SELECT name, sealed FROM settings WHERE owner = ?`, owner)
+	list, err := many(ctx, d, "store.Settings", d.scanSetting(owner), sqlSettings, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +141,7 @@ func (d *DB) putSetting(w *writer, owner jackline.Owner, name string, value json
 // Flag reads a fact of the whole store, such as the kill switch; "" where it is not set.
 func (d *DB) Flag(ctx context.Context, name string) (string, error) {
 	return first(many(ctx, d, "store.Flag", func(s scanner) (v string, err error) { return v, s.Scan(&v) },
-		`SELECT value FROM flags WHERE name = ?`, name))
+		sqlFlag, name))
 }
 
 // SetFlag sets a fact of the whole store, durably. The value "" unsets it.

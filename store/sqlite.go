@@ -7,16 +7,14 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"github.com/jackline-ai/jackline"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // Everything that another database would do differently is in this file and in its migrations.
@@ -57,13 +55,15 @@ const (
 	sqlUndo       = "ROLLBACK TO piece"
 	sqlSynced     = "PRAGMA synchronous = FULL"
 	sqlUnsynced   = "PRAGMA synchronous = NORMAL"
+	sqlNever      = "PRAGMA synchronous = OFF"
 	sqlForeign    = "PRAGMA data_version" // another number after another process wrote
 	sqlJournal    = "PRAGMA journal_mode = WAL"
 	sqlClaim      = "PRAGMA application_id = 0x6a6b6c6e"
 	sqlVersion    = "PRAGMA user_version"
-	sqlIsOurs     = "PRAGMA application_id"
 	sqlCheckpoint = "PRAGMA wal_checkpoint(PASSIVE)" // it waits for nobody, and nobody for it
+	sqlIsOurs     = "PRAGMA application_id"
 	sqlHasTables  = "SELECT count(*) FROM sqlite_schema"
+	sqlWhose      = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)"
 )
 
 func migrationFiles() (fs.FS, error) { return fs.Sub(migrations, "migrations/sqlite") }
@@ -112,62 +112,20 @@ func openPool(path string, writer bool) (*sql.DB, error) {
 
 // probe finds out whose the file is: ours already, or fresh, so that it may become ours. It changes nothing.
 func probe(ctx context.Context, pool *sql.DB) (ours, fresh bool, err error) {
-	tx, err := pool.BeginTx(ctx, nil) // one view for both questions
-	if err != nil {
-		return false, false, err
-	}
-	defer func() { _ = tx.Rollback() }()
 	var id, tables int64
-	if err := tx.QueryRowContext(ctx, sqlIsOurs).Scan(&id); err != nil {
-		return false, false, err
+	if err := pool.QueryRowContext(ctx, sqlIsOurs).Scan(&id); err != nil || id == applicationID {
+		return err == nil, false, err
 	}
-	if err := tx.QueryRowContext(ctx, sqlHasTables).Scan(&tables); err != nil {
+	if err := pool.QueryRowContext(ctx, sqlWhose).Scan(&id, &tables); err != nil {
 		return false, false, err
 	}
 	return id == applicationID, id == 0 && tables == 0, nil
 }
 
-// fault gives a database's error the kind and the sentence that a person can act on. An ended context stays what it
-// is, and so does an [jackline.Error].
-func fault(op string, err error) error {
-	var have *jackline.Error
-	if err == nil || errors.As(err, &have) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return jackline.E(op, jackline.Internal, err, "Jackline's database failed; its log says how.")
-	}
-	kind, say := jackline.Internal, "Jackline's database failed; its log says how."
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		kind, say = jackline.Unavailable, "Another Jackline process is using the database and did not let go of it in time; try again."
-	case sqlite3.SQLITE_FULL:
-		kind, say = jackline.Unavailable, "The disk that holds Jackline's data is full: make room, then try again."
-	case sqlite3.SQLITE_READONLY:
-		kind, say = jackline.Unavailable, "Jackline's database cannot be written: the file or its disk is read-only. Give this user the right to write it."
-	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
-		kind, say = jackline.Unavailable, "Jackline's database cannot be opened: check that the data folder exists and that this user may write in it."
-	case sqlite3.SQLITE_IOERR:
-		kind, say = jackline.Unavailable, "The disk that holds Jackline's data reports errors: check the disk and that it is not full."
-	case sqlite3.SQLITE_CORRUPT:
-		say = "Jackline's database is damaged: stop Jackline, keep a copy of the data folder, and restore a backup."
-	case sqlite3.SQLITE_NOTADB:
-		kind, say = jackline.Conflict, "The file jackline.db in the data folder is not a database: move it away, or restore a backup."
-	}
-	return jackline.E(op, kind, err, "%s", say)
-}
-
-// isDuplicate reports whether err says that a row with this key exists.
-func isDuplicate(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-}
-
-// isBusy reports whether err says that another process holds the database.
-func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+// logIsEmpty reports whether nothing was ever written to the write-ahead log of a database, or all of it was cut off.
+func logIsEmpty(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // sqlLastSeq is the newest number of the store-wide sequence. The counter holds those of events that were deleted.
@@ -178,6 +136,15 @@ const sqlLastSeq = `SELECT max(value, coalesce((SELECT max(seq) FROM events), 0)
 const sqlSessionHas = `(s.num IN (SELECT rowid FROM title_words WHERE title_words MATCH ?)
 	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM prompt_words WHERE prompt_words MATCH ?))
 	OR s.id IN (SELECT session FROM turns WHERE num IN (SELECT rowid FROM answer_words WHERE answer_words MATCH ?)))`
+
+// sqlUnread counts the turns whose words are not in the index yet, and sqlReadWords puts them there.
+const sqlUnread = `SELECT count(*) FROM unread`
+
+var sqlReadWords = []string{
+	`INSERT INTO prompt_words (rowid, prompt) SELECT num, prompt FROM turns WHERE num IN (SELECT num FROM unread)`,
+	`INSERT INTO answer_words (rowid, answer) SELECT num, answer FROM turns WHERE num IN (SELECT num FROM unread)`,
+	`DELETE FROM unread`,
+}
 
 // maxSearchWords bounds the work of one search.
 const maxSearchWords = 8

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/column"
 )
 
 const sqlTurn = `INSERT INTO turns (id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended, sealed)
@@ -16,6 +17,10 @@ const sqlTurn = `INSERT INTO turns (id, session, owner, parent, depth, prompt, o
 		answer = excluded.answer, reason = excluded.reason, usage = excluded.usage, progress = excluded.progress,
 		started = excluded.started, ended = excluded.ended, sealed = excluded.sealed
 	WHERE turns.session = excluded.session`
+
+// sqlTurnNew is of a turn that has only been asked: it knows nothing of the index of words, as what replaces a turn does.
+const sqlTurnNew = `INSERT INTO turns (id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended, sealed)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 
 const sqlTurnStep = `UPDATE turns SET options = ?, reason = ?, usage = ?, progress = ?, started = ?, ended = ?, sealed = ?
 	WHERE id = ? AND session = ? AND status = ? AND prompt = ? AND answer = ?`
@@ -32,15 +37,15 @@ func (d *DB) turnArgs(t jackline.Turn) ([]any, error) {
 		return nil, jackline.E("store.Append", jackline.Invalid, err, "A turn's options cannot be written.")
 	}
 	return []any{string(t.ID), string(t.Session), string(t.Owner), string(t.Parent), t.Depth, t.Prompt, string(options), string(t.Status),
-		t.Answer, t.Reason, string(usage), string(progress), nanos(t.Created), nanos(t.Started), nanos(t.Ended), sealed}, nil
+		t.Answer, t.Reason, string(usage), string(progress), column.Nanos(t.Created), column.Nanos(t.Started), column.Nanos(t.Ended), sealed}, nil
 }
 
 const turnColumns = `id, session, owner, parent, depth, prompt, options, status, answer, reason, usage, progress, created, started, ended, sealed`
 
 func (d *DB) scanTurn(s scanner) (t jackline.Turn, err error) {
 	var sealed []byte
-	err = s.Scan(&t.ID, &t.Session, &t.Owner, &t.Parent, &t.Depth, &t.Prompt, doc{&t.Options}, &t.Status, &t.Answer, &t.Reason,
-		doc{&t.Usage}, doc{&t.Progress}, moment{&t.Created}, moment{&t.Started}, moment{&t.Ended}, &sealed)
+	err = s.Scan(&t.ID, &t.Session, &t.Owner, &t.Parent, &t.Depth, &t.Prompt, column.Doc{V: &t.Options}, &t.Status, &t.Answer, &t.Reason,
+		column.Doc{V: &t.Usage}, column.Doc{V: &t.Progress}, column.Moment{T: &t.Created}, column.Moment{T: &t.Started}, column.Moment{T: &t.Ended}, &sealed)
 	if err != nil {
 		return t, err
 	}

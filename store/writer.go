@@ -8,11 +8,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store/fault"
+	"github.com/jackline-ai/jackline/store/queue"
 	"github.com/jackline-ai/jackline/store/watch"
 )
 
@@ -23,6 +24,13 @@ const (
 	// maxSoon is how many pieces may wait before those that need not be waited for are waited for all the same: a slow disk
 	// must not be outrun.
 	maxSoon = 64
+
+	// mostLazy is how long what nobody waits for may wait for what comes next, to be written with it, in a store that is alone:
+	// a command has better to do before it has asked its model. Somebody who looks on does not notice so little.
+	mostLazy = 5 * time.Millisecond
+
+	// maxUnread is how many turns at most the next search finds unread after a store was closed: they take a tenth of a second.
+	maxUnread = 1000
 
 	// pollEvery is how often the writer looks whether another process wrote, while anybody watches.
 	pollEvery = 500 * time.Millisecond
@@ -41,6 +49,15 @@ type piece struct {
 
 	state atomic.Int32 // waiting, then taken by the writer or left by its caller
 	done  chan error
+	over  chan struct{} // closed when it is written or will not be; nil where nobody asks
+}
+
+// end tells everybody what became of a piece.
+func (p *piece) end(err error) {
+	p.done <- err
+	if p.over != nil {
+		close(p.over)
+	}
 }
 
 // A thread is what goes on one record after the other: a turn of a session, or with "" what others do to the session.
@@ -54,60 +71,6 @@ const (
 	taken
 	left
 )
-
-// A queue holds what waits for the writer. It is as long as there are callers, because each waits for its piece.
-type queue struct {
-	mu     sync.Mutex
-	pieces []*piece
-	closed bool
-	wake   chan struct{} // cap 1
-}
-
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
-
-func (q *queue) put(p *piece) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return false
-	}
-	q.pieces = append(q.pieces, p)
-	return true
-}
-
-// waits is how many pieces wait.
-func (q *queue) waits() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.pieces)
-}
-
-// take gives what waits, up to a batch, and whether the queue was shut and is now empty.
-func (q *queue) take() (batch []*piece, over bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.pieces), maxBatch)
-	batch, q.pieces = q.pieces[:n:n], q.pieces[n:]
-	if len(q.pieces) == 0 {
-		q.pieces = nil
-	}
-	return batch, q.closed && n == 0
-}
-
-// isShut reports whether nothing is taken any more.
-func (q *queue) isShut() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.closed
-}
-
-// shut takes nothing more. What waits is still written.
-func (q *queue) shut() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	poke(q.wake)
-}
 
 // poke wakes whoever waits on a channel of capacity 1, and does nothing where that was done already.
 func poke(c chan<- struct{}) {
@@ -124,14 +87,23 @@ func (d *DB) submit(ctx context.Context, p *piece) error {
 		return err
 	}
 	p.done = make(chan error, 1)
-	if !d.queue.put(p) {
+	if p.soon && d.read == nil {
+		p.over = make(chan struct{})
+	}
+	if !d.queue.Put(p) {
 		return closedError(p.op)
 	}
 	if p.soon {
-		poke(d.queue.wake)
-		if d.queue.waits() < maxSoon {
+		if d.read == nil {
+			d.lazy.Store(p)
+			time.AfterFunc(mostLazy, func() { d.queue.Poke() })
+		} else {
+			d.queue.Poke()
+		}
+		if d.queue.Len() < maxSoon {
 			return nil
 		}
+		d.queue.Poke()
 	} else {
 		d.writer.lead()
 	}
@@ -140,6 +112,7 @@ func (d *DB) submit(ctx context.Context, p *piece) error {
 		return err
 	case <-ctx.Done():
 		if p.state.CompareAndSwap(waiting, left) {
+			p.end(ctx.Err())
 			return ctx.Err()
 		}
 		return <-p.done
@@ -159,14 +132,17 @@ type writer struct {
 	ctx   context.Context //nolint:containedctx // the writer's own life, not a request's
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	queue *queue
+	queue *queue.Queue[*piece]
 	hub   *watch.Hub
 
 	written atomic.Int64  // commits so far, for whoever does not hold it
 	commits int           // since the last checkpoint was asked for
 	full    chan struct{} // cap 1: a checkpoint is due
 
-	version int64 // of the file: another after another process wrote
+	version int64       // of the file: another after another process wrote
+	begun   bool        // a transaction: the write-ahead log is not looked at any more
+	empty   func() bool // whether it is
+	mode    string      // of syncing, as the statement that sets it
 
 	// What the database says, kept as long as nobody else writes.
 	seq      int64 // the newest of the store-wide sequence; 0 is not known
@@ -199,14 +175,14 @@ func (w *writer) lead() {
 	select {
 	case w.held <- struct{}{}:
 	default:
-		poke(w.queue.wake)
+		w.queue.Poke()
 		return
 	}
-	batch, _ := w.queue.take()
+	batch, _ := w.queue.Take(maxBatch)
 	w.write(batch)
 	<-w.held
-	if w.queue.waits() > 0 {
-		poke(w.queue.wake)
+	if w.queue.Len() > 0 {
+		w.queue.Poke()
 	}
 }
 
@@ -215,7 +191,7 @@ func (w *writer) drain() (over bool) {
 	w.held <- struct{}{}
 	defer func() { <-w.held }()
 	for {
-		batch, over := w.queue.take()
+		batch, over := w.queue.Take(maxBatch)
 		if len(batch) == 0 {
 			return over
 		}
@@ -235,7 +211,7 @@ func (w *writer) loop() {
 	var tick <-chan time.Time
 	for {
 		select {
-		case <-w.queue.wake:
+		case <-w.queue.Wake():
 			if w.drain() {
 				return
 			}
@@ -258,6 +234,11 @@ func (w *writer) loop() {
 func (w *writer) end() {
 	w.held <- struct{}{}
 	defer func() { <-w.held }()
+	var unread int
+	if err := w.row(sqlUnread).Scan(&unread); err == nil && unread > maxUnread {
+		w.write([]*piece{{op: "store.Close", run: (*writer).readWords, done: make(chan error, 1)}}) // what fails is left to the next
+	}
+	_ = w.syncs(sqlUnsynced) // the last connection moves the log into the database
 	for _, s := range w.stmts {
 		_ = s.Close()
 	}
@@ -339,20 +320,15 @@ func (w *writer) write(batch []*piece) {
 		case p.whose != thread{}:
 			delete(w.broken, p.whose) // this caller has heard of it
 		}
-		p.done <- fault(p.op, p.err)
+		p.end(fault.Of(p.op, p.err))
 	}
 }
 
 // transact runs a batch in one transaction. It gives the pieces whose callers are still there, each with its own
 // error, and the error that befell all of them.
 func (w *writer) transact(batch []*piece, synced bool) (live []*piece, err error) {
-	if synced {
-		if _, err := w.exec(sqlSynced); err != nil {
-			return claim(batch), err
-		}
-		defer func() { _, _ = w.exec(sqlUnsynced) }()
-	}
-	if _, err := w.exec(sqlBegin); err != nil {
+	defer func() { _ = w.syncs(sqlUnsynced) }() // else the next transaction or the end does it
+	if err := w.begin(synced); err != nil {
 		return claim(batch), err
 	}
 	// From here on a caller cannot leave: its piece is about to be written.
@@ -373,6 +349,49 @@ func (w *writer) transact(batch []*piece, synced bool) (live []*piece, err error
 	_, _ = w.exec(sqlRollback) // fails where the error has ended the transaction already
 	w.forget()
 	return live, err
+}
+
+// begin begins a transaction, and says what it waits for.
+//
+// A write-ahead log begins with a head, and SQLite waits until that is on disk, which takes a twentieth of the time of a short
+// command: after a power cut an old head must not stand before new frames. Where there are no old frames nothing can be mixed up,
+// so a log that is empty, and stays so because the lock is ours, is begun without waiting. Whatever comes later waits for
+// the beginning too: a transaction that is to be synced, and what moves the log into the database.
+func (w *writer) begin(synced bool) error {
+	mode := sqlUnsynced
+	switch {
+	case synced:
+		mode = sqlSynced
+	case !w.begun && w.empty():
+		mode = sqlNever
+	}
+	w.begun = true
+	if err := w.syncs(mode); err != nil {
+		return err
+	}
+	if _, err := w.exec(sqlBegin); err != nil || mode != sqlNever || w.empty() {
+		return err
+	}
+	_, err := w.exec(sqlRollback) // another process was faster
+	if err == nil {
+		err = w.syncs(sqlUnsynced)
+	}
+	if err == nil {
+		_, err = w.exec(sqlBegin)
+	}
+	return err
+}
+
+// syncs sets what transactions wait for.
+func (w *writer) syncs(mode string) error {
+	if mode == w.mode {
+		return nil
+	}
+	_, err := w.exec(mode)
+	if err == nil {
+		w.mode = mode
+	}
+	return err
 }
 
 func claim(batch []*piece) []*piece {

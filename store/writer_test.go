@@ -38,12 +38,8 @@ func hold(t *testing.T, d *DB) (release func()) {
 	}
 }
 
-// queued waits until so many pieces wait.
-func queueIs(d *DB, n int) bool {
-	d.queue.mu.Lock()
-	defer d.queue.mu.Unlock()
-	return len(d.queue.pieces) == n
-}
+// queueIs reports whether so many pieces wait.
+func queueIs(d *DB, n int) bool { return d.queue.Len() == n }
 
 // TestOneTransaction lets pieces of all kinds share a transaction: those that fail are undone alone, those whose
 // callers left are not begun, the rest is written.

@@ -186,39 +186,6 @@ CREATE VIRTUAL TABLE prompt_words USING fts5 (prompt, content = 'turns', content
 CREATE VIRTUAL TABLE answer_words USING fts5 (answer, content = 'turns', content_rowid = 'num', columnsize = 0,
   tokenize = 'unicode61 remove_diacritics 2');
 
-CREATE TRIGGER sessions_named AFTER INSERT ON sessions BEGIN
-  INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
-END;
-
-CREATE TRIGGER sessions_renamed AFTER UPDATE OF title ON sessions WHEN new.title <> old.title BEGIN
-  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
-  INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
-END;
-
-CREATE TRIGGER sessions_gone AFTER DELETE ON sessions BEGIN
-  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
-END;
-
-CREATE TRIGGER turns_asked AFTER INSERT ON turns BEGIN
-  INSERT INTO prompt_words (rowid, prompt) VALUES (new.num, new.prompt);
-  INSERT INTO answer_words (rowid, answer) VALUES (new.num, new.answer);
-END;
-
-CREATE TRIGGER turns_edited AFTER UPDATE OF prompt ON turns WHEN new.prompt <> old.prompt BEGIN
-  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
-  INSERT INTO prompt_words (rowid, prompt) VALUES (new.num, new.prompt);
-END;
-
-CREATE TRIGGER turns_answered AFTER UPDATE OF answer ON turns WHEN new.answer <> old.answer BEGIN
-  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
-  INSERT INTO answer_words (rowid, answer) VALUES (new.num, new.answer);
-END;
-
-CREATE TRIGGER turns_gone AFTER DELETE ON turns BEGIN
-  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
-  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
-END;
-
 CREATE TABLE attachments (
   num     INTEGER PRIMARY KEY,
   id      TEXT    NOT NULL UNIQUE,
@@ -307,6 +274,48 @@ CREATE TABLE marks (
 
 CREATE INDEX marks_id ON marks (workspace, id);
 
+CREATE TABLE unread (
+  num INTEGER PRIMARY KEY -- of a turn whose words are not in the index
+);
+
+CREATE TRIGGER sessions_named AFTER UPDATE OF title ON sessions WHEN old.title = '' AND new.title <> '' BEGIN
+  INSERT INTO title_words (rowid, title) VALUES (new.num, new.title);
+END;
+
+CREATE TRIGGER sessions_renamed AFTER UPDATE OF title ON sessions WHEN old.title <> '' AND new.title <> old.title BEGIN
+  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
+  INSERT INTO title_words (rowid, title) SELECT new.num, new.title WHERE new.title <> '';
+END;
+
+CREATE TRIGGER sessions_gone AFTER DELETE ON sessions WHEN old.title <> '' BEGIN
+  INSERT INTO title_words (title_words, rowid, title) VALUES ('delete', old.num, old.title);
+END;
+
+CREATE TRIGGER turns_asked AFTER INSERT ON turns BEGIN
+  INSERT INTO unread (num) VALUES (new.num);
+END;
+
+CREATE TRIGGER turns_edited AFTER UPDATE OF prompt ON turns
+WHEN new.prompt <> old.prompt AND NOT EXISTS (SELECT 1 FROM unread WHERE num = old.num) BEGIN
+  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
+  INSERT INTO prompt_words (rowid, prompt) VALUES (new.num, new.prompt);
+END;
+
+CREATE TRIGGER turns_answered AFTER UPDATE OF answer ON turns
+WHEN new.answer <> old.answer AND NOT EXISTS (SELECT 1 FROM unread WHERE num = old.num) BEGIN
+  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
+  INSERT INTO answer_words (rowid, answer) VALUES (new.num, new.answer);
+END;
+
+CREATE TRIGGER turns_gone BEFORE DELETE ON turns WHEN NOT EXISTS (SELECT 1 FROM unread WHERE num = old.num) BEGIN
+  INSERT INTO prompt_words (prompt_words, rowid, prompt) VALUES ('delete', old.num, old.prompt);
+  INSERT INTO answer_words (answer_words, rowid, answer) VALUES ('delete', old.num, old.answer);
+END;
+
+CREATE TRIGGER turns_forgotten AFTER DELETE ON turns BEGIN
+  DELETE FROM unread WHERE num = old.num;
+END;
+
 INSERT INTO title_words (title_words, rank) VALUES ('secure-delete', 1);
 INSERT INTO prompt_words (prompt_words, rank) VALUES ('secure-delete', 1);
 INSERT INTO answer_words (answer_words, rank) VALUES ('secure-delete', 1);
@@ -320,3 +329,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (5, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (6, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (7, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (8, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (9, 1);

@@ -329,6 +329,14 @@ func soon(t *testing.T, db *store.DB) {
 		if evs := get[[]jackline.Event](t)(db.Append(ctx, alice, rec)); evs != nil {
 			t.Fatalf("events %v", evs)
 		}
+		if n%20 == 0 {
+			if err := db.Settle(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if have := len(events(t, db, alice, s)); have != n+1 {
+				t.Fatalf("%d events are seen after %d", have, n+1)
+			}
+		}
 	}
 	if e := appendTo(t, db, alice, jackline.Record{Session: s, Events: []jackline.Event{text(s, 200)}})[0]; e.ID != 201 {
 		t.Fatalf("the next event has ID %d", e.ID)

@@ -164,6 +164,17 @@ func own() map[string]try {
 		"Note": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			return db.Note(ctx, bob, jackline.AuditEntry{Kind: jackline.AuditLogin})
 		},
+		"Begin": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
+			if _, err := db.Begin(ctx, bob, jackline.Session{ID: s}, jackline.Record{}, store.Claim{}); jackline.KindOf(err) != jackline.Conflict {
+				return jackline.E("storetest", jackline.Internal, err, "bob begins alice's session")
+			}
+			_, err := db.Begin(ctx, bob, jackline.Session{}, jackline.Record{Turn: &jackline.Turn{ID: rec.Turn.ID, Status: jackline.Queued}}, store.Claim{})
+			if jackline.KindOf(err) != jackline.NotFound {
+				return jackline.E("storetest", jackline.Internal, err, "bob begins with alice's turn")
+			}
+			_, err = db.Begin(ctx, bob, jackline.Session{}, jackline.Record{}, store.Claim{})
+			return err
+		},
 		"CreateSession": func(ctx context.Context, db *store.DB, bob jackline.Owner, s jackline.SessionID, rec jackline.Record) error {
 			if _, err := db.CreateSession(ctx, bob, jackline.Session{ID: s}); jackline.KindOf(err) != jackline.Conflict {
 				return err
@@ -238,7 +249,7 @@ func nothing[T any](list []T, err error) error {
 // ownerless are the methods that serve the program, not a person.
 func ownerless() []string {
 	return []string{
-		"Close", "Dir", "ExpiringApprovals", "Flag", "Hide", "HolderOf", "Key", "LastSeq", "Lease", "Mark", "Marked", "Marks", "OpenTurns", "Readers", "Release", "Renew", "SetFlag", "Spare", "Unmark", "VerifyAudit",
+		"Close", "Dir", "ExpiringApprovals", "Flag", "Hide", "HolderOf", "Key", "LastSeq", "Lease", "Mark", "Marked", "Marks", "OpenTurns", "Release", "Renew", "SetFlag", "Settle", "Spare", "Unmark", "VerifyAudit",
 	}
 }
 

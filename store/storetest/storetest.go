@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(*testing.T) *store.DB) {
 		{"Turns", turns},
 		{"Turns/Queue", queue},
 		{"Calls", calls},
+		{"Sessions/Begin", begin},
 		{"Sessions/Status", sessionStatus},
 		{"Sessions/Pages", sessionPages},
 		{"Sessions/Search", search},
