@@ -187,7 +187,7 @@ func (r *run) readGuide(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, guideKey)
+	raw, err := r.state(ctx, guideKey)
 	if err != nil || len(raw) == 0 {
 		return err
 	}

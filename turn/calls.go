@@ -199,7 +199,7 @@ func (r *run) steered(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	r.looked = true
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, SteerKey)
+	raw, err := r.state(ctx, SteerKey)
 	if err != nil || len(raw) == 0 {
 		return nil, err
 	}

@@ -81,6 +81,7 @@ type run struct {
 	zone   *time.Location
 	began  time.Time
 	looked bool   // for words that steer
+	fresh  bool   // the session is new, and its turn has not begun
 	named  string // the model that the log says answers
 	warned bool   // that the engine cuts prompts
 	said   string // of the switches that the prompt's words set
@@ -191,7 +192,15 @@ func (r *run) loop(ctx context.Context) (*over, error) {
 // its workspace and the settings.
 func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID, c Control) (*run, error) {
 	r := &run{e: e, o: o, ctl: c, began: time.Now(), rows: map[jackline.CallID]jackline.Call{}, collected: map[jackline.CallID]bool{}, zone: time.UTC}
-	var err error
+	if c.New != nil {
+		r.s, r.t, r.fresh, r.looked = c.New.Session, c.New.Turn, true, true
+		r.setZone()
+		return r, nil
+	}
+	err := e.Journal.Settle(ctx) // a run that was broken off may have left something behind
+	if err != nil {
+		return nil, err
+	}
 	if r.t, err = e.Journal.Turn(ctx, o, id); err != nil {
 		return nil, err
 	}
@@ -201,7 +210,7 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 	if r.items, err = e.Journal.History(ctx, o, r.s.ID); err != nil {
 		return nil, err
 	}
-	seen := map[jackline.TurnID]bool{}
+	seen := map[jackline.TurnID]bool{id: r.t.Status == jackline.Queued} // one that has not begun has made no calls
 	for _, it := range append([]jackline.Item{{Turn: id, Role: jackline.ItemAssistant}}, r.items...) {
 		if seen[it.Turn] || it.Turn == "" || it.Role != jackline.ItemAssistant {
 			continue
@@ -230,10 +239,23 @@ func (e *Engine) load(ctx context.Context, o jackline.Owner, id jackline.TurnID,
 			r.collected[it.Call] = true
 		}
 	}
+	r.setZone()
+	return r, nil
+}
+
+// state reads one of the session's own small facts. One that is new has none before its turn has begun.
+func (r *run) state(ctx context.Context, name string) (json.RawMessage, error) {
+	if r.fresh {
+		return nil, nil
+	}
+	return r.e.Journal.State(ctx, r.o, r.s.ID, name)
+}
+
+// setZone takes the client's time zone, if it is one.
+func (r *run) setZone() {
 	if z, err := time.LoadLocation(r.t.Options.TZ); err == nil && r.t.Options.TZ != "" {
 		r.zone = z
 	}
-	return r, nil
 }
 
 // equip finds what the turn runs with: settings, the gate of its workspace, and its model.
@@ -363,10 +385,12 @@ func (r *run) open(ctx context.Context) error {
 		}
 		rec.Items, bodies = []jackline.Item{item}, append(bodies, over...)
 	}
+	// To begin again after a crash costs nobody anything. What marks the chat is on record before a model reads it.
+	rec.Soon = rec.Labels == jackline.Labels{}
 	if err := r.append(ctx, rec, bodies...); err != nil {
 		return err
 	}
-	r.items = append(r.items, rec.Items...)
+	r.items, r.fresh = append(r.items, rec.Items...), false
 	return nil
 }
 

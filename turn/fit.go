@@ -389,7 +389,7 @@ func (r *run) trimLongest(w *weighing) bool {
 
 // withPlan repeats the task's plan after a compaction, since the step that wrote it may be gone.
 func (r *run) withPlan(ctx context.Context, items []jackline.Item) []jackline.Item {
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, jackline.PlanKey)
+	raw, err := r.state(ctx, jackline.PlanKey)
 	if err != nil || len(raw) == 0 {
 		return items
 	}

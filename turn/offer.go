@@ -28,7 +28,7 @@ const pickedKey = "offered"
 
 // readPicked finds what the session's first prompt had offered, or chooses it now.
 func (r *run) readPicked(ctx context.Context) error {
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, pickedKey)
+	raw, err := r.state(ctx, pickedKey)
 	if err != nil {
 		return err
 	}

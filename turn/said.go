@@ -22,7 +22,7 @@ func (r *run) remember(ctx context.Context, words []string, state map[string]jso
 	if len(all) == 0 {
 		return nil
 	}
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, tool.SaidKey)
+	raw, err := r.state(ctx, tool.SaidKey)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func addAddress(all []string, word string) []string {
 
 // came tells where the labels come from that a prompt's own files set.
 func (r *run) came(ctx context.Context, had jackline.Labels, what string, state map[string]json.RawMessage) error {
-	raw, err := r.e.Journal.State(ctx, r.o, r.s.ID, tool.ReadKey)
+	raw, err := r.state(ctx, tool.ReadKey)
 	if err != nil {
 		return err
 	}

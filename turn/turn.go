@@ -23,6 +23,10 @@ var (
 // A Journal is what the engine needs of a store.
 type Journal interface {
 	tool.Log
+
+	// Settle waits for the records that were appended Soon.
+	Settle(context.Context) error
+
 	Session(context.Context, jackline.Owner, jackline.SessionID) (jackline.Session, error)
 	Turn(context.Context, jackline.Owner, jackline.TurnID) (jackline.Turn, error)
 	Calls(context.Context, jackline.Owner, jackline.TurnID) ([]jackline.Call, error)
@@ -35,6 +39,15 @@ type Control struct {
 	// Steered reports whether words for this turn were stored under [SteerKey] since it was asked last. The engine also looks
 	// once when a run begins. nil is never.
 	Steered func() bool
+
+	// New is the turn with its session where both have just been made and nobody has changed them since. Then neither is read.
+	New *New
+}
+
+// New is the first turn of a session, which has not begun, as the journal has it.
+type New struct {
+	Session jackline.Session
+	Turn    jackline.Turn
 }
 
 // SteerKey is the session fact under which words wait that steer the turn: a JSON list of strings. The engine

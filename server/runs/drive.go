@@ -32,21 +32,32 @@ func (t *Turns) pick(l *lane, first bool) *run {
 	if t.yields(l, first) {
 		return nil
 	}
+	begun := t.begun(l)
 	if t.takes() != nil || t.owes(l, "") != nil {
+		if begun != nil {
+			t.giveBack(l)
+			t.rest(l, begun.Turn.ID, false)
+			return nil
+		}
 		t.rest(l, "", false)
 		return nil
 	}
-	id, quiet, err := t.upNext(l)
-	holds := false
-	if err == nil && id != "" {
-		holds, err = t.take(t.ctx, l)
-	}
-	stopped := false
+	var id jackline.TurnID
+	var err error
+	holds, quiet, stopped := begun != nil, false, false
 	if holds {
-		stopped, err = t.prepare(l, id, quiet)
+		id = begun.Turn.ID
+	} else {
+		id, quiet, err = t.upNext(l)
+		if err == nil && id != "" {
+			holds, err = t.take(t.ctx, l)
+		}
+		if holds {
+			stopped, err = t.prepare(l, id, quiet)
+		}
 	}
 	if err == nil && holds {
-		if r := t.begin(l, id); r != nil {
+		if r := t.begin(l, id, begun); r != nil {
 			if stopped {
 				r.cancel(turn.ErrStopped)
 			}
@@ -63,15 +74,27 @@ func (t *Turns) pick(l *lane, first bool) *run {
 	return nil
 }
 
+// begun takes the first turn of a session that has just been begun, nil where it is another. There is nothing to be found out
+// about it and nothing to be written before it, and the lease is taken.
+func (t *Turns) begun(l *lane) *turn.New {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first := l.first
+	if first != nil {
+		l.first, l.next, l.quiet = nil, "", ""
+	}
+	return first
+}
+
 // begin makes the run, unless nothing may begin any more.
-func (t *Turns) begin(l *lane, id jackline.TurnID) *run {
+func (t *Turns) begin(l *lane, id jackline.TurnID, first *turn.New) *run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.killed {
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
-	l.run = &run{turn: id, ctx: ctx, cancel: cancel}
+	l.run = &run{turn: id, first: first, ctx: ctx, cancel: cancel}
 	return l.run
 }
 
@@ -190,7 +213,7 @@ func (t *Turns) run(l *lane, r *run) (got jackline.Turn, err error) {
 			err = &broken{fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	return t.runner.Run(r.ctx, l.owner, r.turn, turn.Control{Steered: func() bool { return t.steered(l, r) }})
+	return t.runner.Run(r.ctx, l.owner, r.turn, turn.Control{New: r.first, Steered: func() bool { return t.steered(l, r) }})
 }
 
 // steered answers the engine's question whether words came. The engine asks from within its run, so that it is not

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/stack"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 // keep is the keeper: it renews leases, lets cards expire, wakes turns whose cards were answered elsewhere, and ends those
 // whose end could not be written.
 func (t *Turns) keep() {
+	stack.Grow()
 	timer := time.NewTimer(renewEvery)
 	defer timer.Stop()
 	renew := time.Now().Add(renewEvery)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/turn"
 )
 
@@ -30,6 +31,46 @@ func (t *Turns) Submit(ctx context.Context, o jackline.Owner, s jackline.Session
 	}
 	defer t.leave(l)
 	return t.submit(ctx, l, prompt, opt)
+}
+
+// Begin makes a chat and takes its first prompt as a turn, which starts at once if it can. Both are there afterwards, or neither.
+func (t *Turns) Begin(ctx context.Context, o jackline.Owner, s jackline.Session, prompt string, opt jackline.TurnOptions) (jackline.Session, Taken, error) {
+	if err := fitsPrompt(prompt); err != nil {
+		return s, Taken{}, err
+	}
+	if err := t.takes(); err != nil {
+		return s, Taken{}, err
+	}
+	s.ID = jackline.NewID[jackline.SessionID]("s_")
+	l := t.enter(o, s.ID)
+	defer t.leave(l)
+	v := jackline.Turn{
+		ID: jackline.NewID[jackline.TurnID]("t_"), Session: s.ID, Owner: o, Prompt: prompt, Options: opt, Status: jackline.Queued, Created: time.Now().UTC(),
+	}
+	rec := jackline.Record{Turn: &v, Soon: true}
+	if !t.serves() {
+		rec.State = facts(map[string][]string{aloneKey: {string(v.ID)}})
+	}
+	t.mu.Lock()
+	waits := t.free == 0
+	claim := store.Claim{Name: leaseOf(s.ID), Holder: t.self, TTL: leaseTime}
+	t.mu.Unlock()
+	if waits {
+		claim = store.Claim{}
+		rec.Events = []jackline.Event{jackline.NewEvent(s.ID, "", jackline.QueueChanged{Turns: []jackline.TurnID{v.ID}})}
+	}
+	s, err := t.db.Begin(ctx, o, s, rec, claim)
+	if err != nil {
+		return s, Taken{}, err
+	}
+	if !waits {
+		t.mu.Lock()
+		l.quiet, l.first = v.ID, &turn.New{Session: s, Turn: v}
+		t.mu.Unlock()
+		v.Status = jackline.Running // it is on its way
+	}
+	t.want(l, v.ID)
+	return s, Taken{Turn: v, Queued: waits}, nil
 }
 
 // Steer gives words to the turn under way. They reach its model at the next step boundary; cards that are open are

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackline-ai/jackline"
+	"github.com/jackline-ai/jackline/stack"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/turn"
 )
@@ -97,12 +98,14 @@ type lane struct {
 	since   time.Time       // since when
 	cards   int             // how many cards of it were open when the keeper last looked; -1: it has not looked
 	idle    bool            // it was run again although no card of it was open
+	first   *turn.New       // its session was begun with this turn and its lease taken, and nobody has decided anything since
 	ending  *ending         // the end of a turn that could not be written yet; nothing runs before it is
 }
 
 // A run is one stretch of a turn.
 type run struct {
 	turn   jackline.TurnID
+	first  *turn.New       // of the session
 	ctx    context.Context //nolint:containedctx // the run's own
 	cancel context.CancelCauseFunc
 
@@ -200,6 +203,9 @@ func (t *Turns) enter(o jackline.Owner, s jackline.SessionID) *lane {
 	l.users++
 	t.mu.Unlock()
 	l.mu.Lock()
+	t.mu.Lock()
+	l.first = nil
+	t.mu.Unlock()
 	return l
 }
 
@@ -263,7 +269,10 @@ func (t *Turns) schedule() {
 		t.ready = t.ready[1:]
 		t.free--
 		l.ready, l.busy = false, true
-		t.runs.Go(func() { t.drive(l) })
+		t.runs.Go(func() {
+			stack.Grow()
+			t.drive(l)
+		})
 	}
 }
 

@@ -734,7 +734,12 @@ func TestRaces(t *testing.T) {
 		wg.Go(func() {
 			for range 40 {
 				s := sessions[r.IntN(len(sessions))].ID
-				switch r.IntN(10) {
+				switch r.IntN(11) {
+				case 10:
+					begun, _, err := w.Turns.Begin(ctx, jackline.Local, jackline.Session{Workspace: w.Folder}, prompts[r.IntN(len(prompts))], jackline.TurnOptions{OnAsk: jackline.AskWait})
+					if err == nil && r.IntN(2) == 0 {
+						_, _ = w.Turns.Stop(ctx, jackline.Local, begun.ID)
+					}
 				case 0, 1, 2:
 					_, _ = w.Turns.Submit(ctx, jackline.Local, s, prompts[r.IntN(len(prompts))], jackline.TurnOptions{OnAsk: jackline.AskWait})
 				case 3, 4:

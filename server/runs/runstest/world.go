@@ -64,13 +64,19 @@ type Option func(*World, *runs.Config)
 // New makes a world over a store in dir. It is closed with the test, or before.
 func New(t *testing.T, dir string, opts ...Option) *World {
 	t.Helper()
-	ctx := t.Context()
-	db, err := store.Open(ctx, dir)
+	db, err := store.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Over(t, db, opts...)
+}
+
+// Over makes a world over a store, which the world closes.
+func Over(t *testing.T, db *store.DB, opts ...Option) *World {
+	t.Helper()
+	ctx := t.Context()
 	w := &World{
-		T: t, Dir: dir, DB: db, Log: &Log{}, Files: &Files{m: map[string]string{}}, Folder: t.TempDir(),
+		T: t, Dir: db.Dir(), DB: db, Log: &Log{}, Files: &Files{m: map[string]string{}}, Folder: t.TempDir(),
 		Set: &Settings{p: jackline.Permissions{Mode: jackline.ModeAllowReads, Toggles: jackline.AllOn, OnAsk: jackline.AskDeny, ApprovalTimeout: 3600}},
 	}
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
@@ -83,6 +89,7 @@ func New(t *testing.T, dir string, opts ...Option) *World {
 	for _, o := range opts {
 		o(w, &c)
 	}
+	var err error
 	if w.Turns, err = runs.Open(ctx, c); err != nil {
 		t.Fatal(err)
 	}
