@@ -62,18 +62,22 @@ type feed struct {
 }
 
 func (s *Server) sessionEvents(ctx context.Context, in *sessionEventsIn) (*stream, error) {
-	f := feed{
+	return s.follow(s.sessionFeed(ctx, in))
+}
+
+// sessionFeed is the log of a chat, and where a stream of it begins.
+func (s *Server) sessionFeed(ctx context.Context, in *sessionEventsIn) (f feed, at int64, err error) {
+	f = feed{
 		session: in.ID,
 		read: func(ctx context.Context, after int64) ([]jackline.Event, error) {
 			return s.c.Store.Events(ctx, s.owner, in.ID, after, eventPage)
 		},
 		id: func(e jackline.Event) int64 { return e.ID },
 	}
-	at := cursor(in.Last, in.After)
+	at = cursor(in.Last, in.After)
 	if at == 0 && in.Tail {
-		var err error
 		if at, err = s.lastID(ctx, in.ID); err != nil {
-			return nil, err
+			return f, 0, err
 		}
 	}
 	// The event at the cursor exists, or the cursor belongs to another log.
@@ -81,7 +85,7 @@ func (s *Server) sessionEvents(ctx context.Context, in *sessionEventsIn) (*strea
 	if err == nil && at > 0 && (len(have) == 0 || have[0].ID != at) {
 		err = goneError()
 	}
-	return s.follow(f, at, err)
+	return f, at, err
 }
 
 // lastID is the id of the newest event of a session, 0 where there is none. It looks for an event as far on as a power of
@@ -127,13 +131,18 @@ func (s *Server) follow(f feed, at int64, err error) (*stream, error) {
 	}
 	return &stream{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		if p := s.streams.begin(s.owner); p != nil {
-			p.write(w)
-			return
-		}
-		defer s.streams.end(s.owner)
-		s.send(r.Context(), w, f, at)
+		s.serveFeed(w, r, f, at)
 	}}, nil
+}
+
+// serveFeed answers with a feed, if there may be one more.
+func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request, f feed, at int64) {
+	if p := s.streams.begin(s.owner); p != nil {
+		p.write(w)
+		return
+	}
+	defer s.streams.end(s.owner)
+	s.send(r.Context(), w, f, at)
 }
 
 // send writes a feed until the client goes, does not read, or the server ends.

@@ -10,35 +10,41 @@ import (
 	"github.com/jackline-ai/jackline/redact"
 )
 
-// hiding makes the huma transformer that hides secrets in answers: of turns, calls, exports, and of errors. Questions to people are shown
-// exactly, for they answer for what runs; events are hidden as they are written.
+// hiding makes the huma transformer that hides secrets in answers.
 func hiding(r *redact.Redactor) huma.Transformer {
-	return func(_ huma.Context, _ string, v any) (any, error) {
-		switch v := v.(type) {
-		case jackline.Turn:
-			return hiddenTurn(r, v), nil
-		case []jackline.Turn:
-			return hiddenTurns(r, v), nil
-		case takenBody:
-			v.Turn = hiddenTurn(r, v.Turn)
-			return v, nil
-		case exportBody:
-			v.Turns = hiddenTurns(r, v.Turns)
-			v.Session.Title = r.Text(v.Session.Title)
-			v.Events = slices.Clone(v.Events) // hidden when they were written, but perhaps before a value was known to be secret
-			for k := range v.Events {
-				v.Events[k].Data = r.JSON(v.Events[k].Data)
-			}
-			return v, nil
-		case jackline.Call:
-			return hiddenCall(r, v), nil
-		case *problem:
-			p := *v
-			p.Detail = r.Text(p.Detail)
-			return &p, nil
+	return func(_ huma.Context, _ string, v any) (any, error) { return hidden(r, v), nil }
+}
+
+// hidden is an answer without secrets: of turns, calls, exports, and of errors. Questions to people are shown exactly, for they
+// answer for what runs; events are hidden as they are written.
+func hidden(r *redact.Redactor, v any) any {
+	switch v := v.(type) {
+	case jackline.Turn:
+		return hiddenTurn(r, v)
+	case []jackline.Turn:
+		return hiddenTurns(r, v)
+	case takenBody:
+		v.Turn = hiddenTurn(r, v.Turn)
+		return v
+	case begunBody:
+		v.Turn = hiddenTurn(r, v.Turn)
+		return v
+	case exportBody:
+		v.Turns = hiddenTurns(r, v.Turns)
+		v.Session.Title = r.Text(v.Session.Title)
+		v.Events = slices.Clone(v.Events) // hidden when they were written, but perhaps before a value was known to be secret
+		for k := range v.Events {
+			v.Events[k].Data = r.JSON(v.Events[k].Data)
 		}
-		return v, nil
+		return v
+	case jackline.Call:
+		return hiddenCall(r, v)
+	case *problem:
+		p := *v
+		p.Detail = r.Text(p.Detail)
+		return &p
 	}
+	return v
 }
 
 func hiddenTurn(r *redact.Redactor, t jackline.Turn) jackline.Turn {

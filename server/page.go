@@ -52,7 +52,7 @@ func (s *Server) otherMethods(r *http.Request) []string {
 	if r.URL.Path == pathOpenAPI {
 		return []string{http.MethodGet}
 	}
-	mux := s.group(groupOf(r.URL.Path)).mux
+	mux := s.group(groupOf(r.URL.Path))
 	if mux == nil {
 		return nil
 	}

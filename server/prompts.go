@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/redact"
@@ -24,25 +25,30 @@ func (s *Server) listQueue(ctx context.Context, in *ofSession) (*body[[]jackline
 	return bodyOf(queue, err)
 }
 
-type submitBody struct {
-	Prompt   string          `json:"prompt,omitempty"`
-	Continue jackline.TurnID `json:"continue,omitempty" doc:"instead of a prompt: carry on the last turn, which reached its limit or was interrupted"`
-	When     string          `json:"when,omitempty" enum:"queue,steer" doc:"while a turn is under way: after it, or into it at its next step"`
-	Plan     bool            `json:"plan,omitempty" doc:"look, do not change"`
-	Guide    bool            `json:"guide,omitempty" doc:"answer in words: no tools"`
-	AskFirst bool            `json:"ask_first,omitempty" doc:"ask before every tool"`
-	Offline  bool            `json:"offline,omitempty" doc:"no tools that reach the network"`
-	OnAsk    jackline.OnAsk  `json:"onAsk,omitempty" enum:"deny,fail,wait" doc:"what becomes of a question; the setting unless said"`
-	TZ       string          `json:"tz,omitempty" maxLength:"64" doc:"the client's time zone, as in Europe/Berlin"`
+// PromptBody is a prompt and how it is to be answered.
+type PromptBody struct {
+	Prompt   string         `json:"prompt,omitempty"`
+	Plan     bool           `json:"plan,omitempty" doc:"look, do not change"`
+	Guide    bool           `json:"guide,omitempty" doc:"answer in words: no tools"`
+	AskFirst bool           `json:"ask_first,omitempty" doc:"ask before every tool"`
+	Offline  bool           `json:"offline,omitempty" doc:"no tools that reach the network"`
+	OnAsk    jackline.OnAsk `json:"onAsk,omitempty" enum:"deny,fail,wait" doc:"what becomes of a question; the setting unless said"`
+	TZ       string         `json:"tz,omitempty" maxLength:"64" doc:"the client's time zone, as in Europe/Berlin"`
 
 	MaxSteps  int   `json:"max_steps,omitempty" minimum:"1" maximum:"2000"`
 	MaxTokens int   `json:"max_tokens,omitempty" minimum:"1" maximum:"1073741824"`
 	MaxTimeMS int64 `json:"max_time_ms,omitempty" minimum:"1" maximum:"2592000000"`
 
+	Allow []string `json:"allow,omitempty" maxItems:"50" doc:"patterns of rules that allow, for this turn only"`
+}
+
+type submitBody struct {
+	PromptBody
+	Continue jackline.TurnID `json:"continue,omitempty" doc:"instead of a prompt: carry on the last turn, which reached its limit or was interrupted"`
+	When     string          `json:"when,omitempty" enum:"queue,steer" doc:"while a turn is under way: after it, or into it at its next step"`
+
 	// Ten: each of them gets a share of a window that is small.
 	Attachments []jackline.AttachmentID `json:"attachments,omitempty" maxItems:"10" doc:"files of this chat that go with the prompt, in this order"`
-
-	Allow []string `json:"allow,omitempty" maxItems:"50" doc:"patterns of rules that allow, for this turn only"`
 }
 
 type submitIn struct {
@@ -59,11 +65,15 @@ type takenBody struct {
 
 func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody], error) {
 	const op = "server.submitTurn"
-	opt, err := s.options(ctx, in)
+	b := in.Body
+	if err := s.attached(ctx, in.ID, b.Attachments); err != nil {
+		return nil, err
+	}
+	opt, err := s.options(ctx, in.By, b.PromptBody, b.Continue != "")
 	if err != nil {
 		return nil, err
 	}
-	b := in.Body
+	opt.Attachments = b.Attachments
 	var taken runs.Taken
 	switch {
 	case len(b.Attachments) > 0 && (b.Continue != "" || b.When == "steer"):
@@ -80,18 +90,43 @@ func (s *Server) submitTurn(ctx context.Context, in *submitIn) (*body[takenBody]
 	return bodyOf(takenBody(taken), err)
 }
 
-// options are a turn's options as the request gives them.
-func (s *Server) options(ctx context.Context, in *submitIn) (jackline.TurnOptions, error) {
-	b := in.Body
+type beginBody struct {
+	SessionBody
+	PromptBody
+}
+
+type beginIn struct {
+	By   caller
+	Body beginBody
+}
+
+type begunBody struct {
+	Session jackline.Session `json:"session"`
+	Turn    jackline.Turn    `json:"turn"`
+	Queued  bool             `json:"queued"`
+}
+
+func (s *Server) begin(ctx context.Context, in *beginIn) (*body[begunBody], error) {
+	opt, err := s.options(ctx, in.By, in.Body.PromptBody, false)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.newSession(ctx, in.Body.SessionBody)
+	if err != nil {
+		return nil, err
+	}
+	v, taken, err := s.c.Turns.Begin(ctx, s.owner, v, in.Body.Prompt, opt)
+	runtime.Gosched() // the turn is more urgent than the answer, and would wait for it on a machine with few cores
+	return bodyOf(begunBody{Session: v, Turn: taken.Turn, Queued: taken.Queued}, err)
+}
+
+// options are a turn's options as the request gives them. One that is carried on keeps some of its own.
+func (s *Server) options(ctx context.Context, by caller, b PromptBody, carriedOn bool) (jackline.TurnOptions, error) {
 	opt := jackline.TurnOptions{
 		Plan: b.Plan, Guide: b.Guide, AskFirst: b.AskFirst, Offline: b.Offline, OnAsk: b.OnAsk, TZ: b.TZ,
-		MaxSteps: b.MaxSteps, MaxTokens: b.MaxTokens, MaxTimeMS: b.MaxTimeMS, Source: in.By.name,
-		Attachments: b.Attachments,
+		MaxSteps: b.MaxSteps, MaxTokens: b.MaxTokens, MaxTimeMS: b.MaxTimeMS, Source: by.name,
 	}
-	if err := s.attached(ctx, in.ID, b.Attachments); err != nil {
-		return opt, err
-	}
-	if opt.OnAsk == "" && b.Continue == "" { // a turn that is continued keeps its own
+	if opt.OnAsk == "" && !carriedOn {
 		p, err := s.c.Settings.Permissions(ctx, s.owner)
 		if err != nil {
 			return opt, err

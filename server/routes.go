@@ -49,6 +49,7 @@ func (s *Server) routes(r *router) {
 	route(r, http.MethodPost, pathAttachments, "attach", "Give a chat a file, to go with a prompt", s.attach, status(http.StatusCreated), uploads)
 	routeOf(r, http.MethodGet, pathAttachments+"/{attachment}", "get-attachment", "A file of a chat, as it came, to be saved", s.getAttachment, downloads)
 	routeOf(r, http.MethodDelete, pathAttachments+"/{attachment}", "detach", "Remove a file from a chat", s.detach, status(http.StatusNoContent))
+	route(r, http.MethodPost, "/api/turns", "begin", "Begin a chat with a prompt", s.begin, status(http.StatusAccepted))
 	route(r, http.MethodGet, "/api/sessions/{id}/turns", "list-turns", "The turns of a chat, oldest first", s.listTurns)
 	route(r, http.MethodPost, "/api/sessions/{id}/turns", "submit-turn", "Send a prompt, or continue a turn", s.submitTurn, status(http.StatusAccepted))
 	route(r, http.MethodGet, "/api/sessions/{id}/queue", "list-queue", "The prompts that wait", s.listQueue)
@@ -83,51 +84,34 @@ type router struct {
 	s     *Server
 	group string
 	mux   *http.ServeMux
-	made  []func() http.Handler // of each route that was taken
-	doc   huma.API              // nil in the server's
+	taken int      // routes
+	doc   huma.API // nil in the server's
 }
 
 // groups are the routes that are known so far.
 type groups struct {
 	mu   sync.Mutex
-	made map[string]section
+	made map[string]*http.ServeMux
 }
 
-// A section is some routes: those that a mux finds, and what makes each of them.
-type section struct {
-	mux  *http.ServeMux
-	made []func() http.Handler
-}
-
-// group gives the routes of a group. One that there is not has no mux.
-func (s *Server) group(name string) section {
+// group gives the routes of a group, or nil where there are none.
+func (s *Server) group(name string) *http.ServeMux {
 	s.groups.mu.Lock()
 	defer s.groups.mu.Unlock()
-	if g, ok := s.groups.made[name]; ok {
-		return g
+	if mux := s.groups.made[name]; mux != nil {
+		return mux
 	}
 	r := router{s: s, group: name, mux: http.NewServeMux()}
 	s.routes(&r)
-	if len(r.made) == 0 { // the names of groups that are none must not fill the memory
-		return section{}
+	if r.taken == 0 { // the names of groups that are none must not fill the memory
+		return nil
 	}
 	r.mux.HandleFunc("/", s.fallback)
 	if s.groups.made == nil {
-		s.groups.made = map[string]section{}
+		s.groups.made = map[string]*http.ServeMux{}
 	}
-	g := section{r.mux, r.made}
-	s.groups.made[name] = g
-	return g
-}
-
-// Prepare makes the routes of some groups now; see groupOf for their names. A server that many use needs none: each of its
-// routes is made once.
-func (s *Server) Prepare(groups ...string) {
-	for _, name := range groups {
-		for _, made := range s.group(name).made {
-			made()
-		}
-	}
+	s.groups.made[name] = r.mux
+	return r.mux
 }
 
 // api is an empty one, whose routes go to mux.
@@ -144,8 +128,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveSpec(w, r)
 	case r.URL.Path == pathMap && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		s.serveMap(w, r)
+	case s.plain(w, r):
 	default:
-		if mux := s.group(groupOf(r.URL.Path)).mux; mux != nil && !isPage(r) {
+		if mux := s.group(groupOf(r.URL.Path)); mux != nil && !isPage(r) {
 			mux.ServeHTTP(w, r)
 			return
 		}
@@ -218,7 +203,7 @@ func routeOf[I, O any](r *router, method, path, id, summary string, h func(conte
 		register(r.s.api(mux))
 		return mux
 	})
-	r.made = append(r.made, made)
+	r.taken++
 	r.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, q *http.Request) { made().ServeHTTP(w, q) })
 }
 

@@ -128,31 +128,37 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-type createSessionIn struct {
-	Body struct {
-		Workspace string         `json:"workspace,omitempty" doc:"an absolute path; the default workspace unless said"`
-		Mode      *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all" doc:"the mode of the settings unless said"`
-		Model     string         `json:"model,omitempty" maxLength:"200"`
-		Title     string         `json:"title,omitempty" maxLength:"200"`
-	}
+// SessionBody is what a new chat is to be.
+type SessionBody struct {
+	Workspace string         `json:"workspace,omitempty" doc:"an absolute path; the default workspace unless said"`
+	Mode      *jackline.Mode `json:"mode,omitempty" enum:"plan,ask,allow-reads,allow-edits,allow-all" doc:"the mode of the settings unless said"`
+	Model     string         `json:"model,omitempty" maxLength:"200"`
+	Title     string         `json:"title,omitempty" maxLength:"200"`
 }
 
+type createSessionIn struct{ Body SessionBody }
+
 func (s *Server) createSession(ctx context.Context, in *createSessionIn) (*body[jackline.Session], error) {
-	folder, err := s.c.Vet(ctx, in.Body.Workspace)
+	v, err := s.newSession(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	v := jackline.Session{Workspace: folder, Model: strings.TrimSpace(in.Body.Model), Title: strings.TrimSpace(in.Body.Title)}
-	if in.Body.Mode != nil {
-		v.Mode = *in.Body.Mode
-	} else {
-		p, err := s.c.Settings.Permissions(ctx, s.owner)
-		if err != nil {
-			return nil, err
-		}
-		v.Mode = p.Mode
-	}
 	return bodyOf(s.c.Store.CreateSession(ctx, s.owner, v))
+}
+
+// newSession is the chat that a request is for. It is not stored yet.
+func (s *Server) newSession(ctx context.Context, b SessionBody) (v jackline.Session, err error) {
+	v = jackline.Session{Model: strings.TrimSpace(b.Model), Title: strings.TrimSpace(b.Title)}
+	if v.Workspace, err = s.c.Vet(ctx, b.Workspace); err != nil {
+		return v, err
+	}
+	if b.Mode != nil {
+		v.Mode = *b.Mode
+		return v, nil
+	}
+	p, err := s.c.Settings.Permissions(ctx, s.owner)
+	v.Mode = p.Mode
+	return v, err
 }
 
 func (s *Server) getSession(ctx context.Context, in *ofSession) (*body[jackline.Session], error) {
