@@ -93,3 +93,66 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the audit afterwards: %+v", r)
 	}
 }
+
+// TestFullDiskOneShot: a command that runs by itself says why nothing can be kept, however much of its beginning there is room for, and
+// the next one works.
+func TestFullDiskOneShot(t *testing.T) {
+	disk := t.TempDir()
+	const room = "size=3m"
+	if err := unix.Mount("tmpfs", disk, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, room); err != nil {
+		t.Skipf("NO DISK CAN BE FILLED HERE, so nothing was tried on a full one: mounting one needs root (%v)", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
+	h := newHome(t, "http://127.0.0.1:1/v1", "text")
+	h.env["JACKLINE_HOME"] = filepath.Join(disk, "home")
+	h.write("says.script", "=== *\nok\n")
+	says := func(task string) (int, string, string) {
+		return h.cli("run", "-C", h.ws, "--model", "script:"+filepath.Join(h.ws, "says.script"), task)
+	}
+	if code, _, stderr := says("hello"); code != 0 {
+		t.Fatal(stderr)
+	}
+	filler := filepath.Join(disk, "filler")
+	failed, done := 0, 0
+	for left := range 20 { // pages of four KB
+		if err := os.WriteFile(filler, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filler, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int64(0)
+		for {
+			n, err := f.Write(make([]byte, 4096))
+			size += int64(n)
+			if err != nil {
+				break
+			}
+		}
+		if err := errors.Join(f.Truncate(max(0, size-int64(left)*2*4096)), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		switch code, stdout, stderr := says(fmt.Sprint("hello ", left)); {
+		case code == 0 && stdout == "ok\n":
+			done++
+		case code == 1 && strings.Contains(stderr, "full"):
+			failed++
+		default:
+			t.Errorf("with %d pages left: %d %q %q", 2*left, code, stdout, stderr)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := says("hello again"); code != 0 {
+		t.Error(stderr)
+	}
+	if code, stdout, stderr := h.cli("audit", "verify"); code != 0 {
+		t.Error(stdout, stderr)
+	}
+	t.Logf("%d failed, %d had room", failed, done)
+	if failed == 0 || done == 0 {
+		t.Error("the disk was never full, or always")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ import (
 	"github.com/jackline-ai/jackline/cmd/jackline/terminal"
 	"github.com/jackline-ai/jackline/model/detect"
 	"github.com/jackline-ai/jackline/redact"
+	"github.com/jackline-ai/jackline/stack"
 )
 
 // version is set by the linker.
@@ -62,7 +64,10 @@ func main() {
 	}
 	// The main thread belongs to the sandbox, and all that waits on it would change threads.
 	code := make(chan int)
-	go func() { code <- m.Run(context.Background()) }()
+	go func() {
+		stack.Grow()
+		code <- m.Run(context.Background())
+	}()
 	os.Exit(<-code)
 }
 
@@ -165,14 +170,38 @@ func (m *Main) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	f := root.PersistentFlags()
 	m.color = "auto"
-	f.Var(choice{of: []string{"auto", "always", "never"}, v: &m.color}, "color", "colour: auto, always, never")
+	f.Var(terminal.Choice{Of: []string{"auto", "always", "never"}, V: &m.color}, "color", "colour: auto, always, never")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&m.mute, "no-input", false, "never ask on the terminal")
-	engines := models.Command(m, m.In, m.Env)
-	engines.AddCommand(m.contextCmd())
-	root.AddCommand(m.runCmd(), m.chatCmd(), m.serveCmd(), m.webCmd(), m.attachCmd(), m.stopCmd(), m.toolsCmd(), m.permissionsCmd(), m.workspaceCmd(),
-		m.sessionsCmd(), m.approveCmd(), audit.Command(m, m.In, m.auditKeys), engines, m.doctorCmd(), m.configCmd(), m.keyCmd(), m.manCmd(), m.versionCmd())
+	const tree = "man" // the one command that looks at the others
+	if len(m.Args) > 0 && m.Args[0] != tree {
+		if named := m.commands()[m.Args[0]]; named != nil {
+			root.AddCommand(named())
+			root.CompletionOptions.DisableDefaultCmd = true
+			return root
+		}
+	}
+	for _, command := range m.commands() {
+		root.AddCommand(command())
+	}
 	return root
+}
+
+// commands makes each command by its name. One that is named before anything else is made alone: all the others with all their
+// flags would take longer than it takes to open the store.
+func (m *Main) commands() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"run": m.runCmd, "chat": m.chatCmd, "serve": m.serveCmd, "web": m.webCmd, "attach": m.attachCmd, "stop": m.stopCmd, "tools": m.toolsCmd,
+		"permissions": m.permissionsCmd, "workspace": m.workspaceCmd, "sessions": m.sessionsCmd, "approve": m.approveCmd,
+		"audit":  func() *cobra.Command { return audit.Command(m, m.In, m.auditKeys) },
+		"models": m.modelsCmd, "doctor": m.doctorCmd, "config": m.configCmd, "key": m.keyCmd, "man": m.manCmd, "version": m.versionCmd,
+	}
+}
+
+func (m *Main) modelsCmd() *cobra.Command {
+	cmd := models.Command(m, m.In, m.Env)
+	cmd.AddCommand(m.contextCmd())
+	return cmd
 }
 
 // Person implements models.Program.
@@ -214,7 +243,8 @@ func (s *settingFlag) Set(v string) error {
 	return nil
 }
 
-func buildVersion() string {
+// buildVersion is what the linker was told, or else the build says.
+var buildVersion = sync.OnceValue(func() string { //nolint:gochecknoglobals // a fact about the build, read once
 	if version != "dev" {
 		return version
 	}
@@ -222,7 +252,7 @@ func buildVersion() string {
 		return b.Main.Version
 	}
 	return version
-}
+})
 
 func (m *Main) versionCmd() *cobra.Command {
 	asJSON := false

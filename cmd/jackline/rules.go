@@ -13,15 +13,14 @@ import (
 	"github.com/jackline-ai/jackline/web"
 )
 
-// newPolicy makes the judge of all intents, without settings, and names the tool that runs commands. The names of the tools are the
-// same in every workspace.
-func newPolicy(w world) (p *policy.Policy, names []string, runner string, err error) {
-	tools, err := tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
+// newPolicy makes the judge of all intents, without settings, and names the tool that runs commands. The tools are good for nothing but
+// what they say of themselves, which is the same in every workspace.
+func newPolicy(w world) (p *policy.Policy, tools *tool.Set, runner string, err error) {
+	tools, err = tool.NewSet(allTools(builtin.Deps{}, web.Deps{})...)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	for t := range tools.All() {
-		names = append(names, t.Facts().Name)
 		if t.Facts().Effect.Has(jackline.Exec) && t.Facts().Body == "" { // what has a body runs code, not commands
 			runner = t.Facts().Name
 		}
@@ -34,8 +33,8 @@ func newPolicy(w world) (p *policy.Policy, names []string, runner string, err er
 			}
 			return t.Facts().Name, t.Facts().Effect, true
 		},
-		Names: names, ReadShell: w.read, Own: w.own, Root: os.Geteuid() == 0,
-	}), names, runner, nil
+		Names: tools.Names(), ReadShell: w.read, Own: w.own, Root: os.Geteuid() == 0,
+	}), tools, runner, nil
 }
 
 // idle says what of the permissions does nothing: that is allowed, and hardly what was meant.
@@ -54,7 +53,7 @@ func (m *Main) warnIdle(allow []string) error {
 	if len(allow) == 0 {
 		return nil
 	}
-	p, names, _, err := newPolicy(newWorld(nil, nil))
+	p, tools, _, err := newPolicy(newWorld(nil, nil))
 	if err != nil {
 		return err
 	}
@@ -62,6 +61,6 @@ func (m *Main) warnIdle(allow []string) error {
 	for _, pattern := range allow {
 		rules = append(rules, jackline.Rule{Do: jackline.Allow, Pattern: pattern})
 	}
-	m.warn(idle(p, names, jackline.Permissions{Rules: rules}))
+	m.warn(idle(p, tools.Names(), jackline.Permissions{Rules: rules}))
 	return nil
 }

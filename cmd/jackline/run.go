@@ -170,34 +170,16 @@ func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runO
 	defer conn.close()
 	conn.ahead(o.dir)
 	c := conn.client
-	s, err := m.session(ctx, c, o)
-	if err != nil {
-		return m.failedRun(o, err)
-	}
 	t := m.terminal()
 	if t.Interactive {
 		t.Lines = terminal.ReadLines(m.In)
 	}
-	body := o.body(prompt, t.Interactive)
-	if prompt == "" {
-		delete(body, "prompt")
-		if body["continue"], err = c.LastTurn(ctx, s.ID); err != nil {
-			return m.failedRun(o, err)
-		}
-	}
-	if err := attachAll(ctx, c, s.ID, append(piped, attached...), body); err != nil {
-		return m.failedRun(o, err)
-	}
-	after, err := o.after(ctx, c, s.ID)
-	if err != nil {
-		return m.failedRun(o, err)
-	}
-	tk, err := c.Submit(ctx, s.ID, body)
+	s, turn, after, err := m.begin(ctx, c, o, o.body(prompt, t.Interactive), append(piped, attached...))
 	if err != nil {
 		return m.failedRun(o, err)
 	}
 	if o.output == "jsonl" {
-		if err := m.json(map[string]any{"v": jackline.EventVersion, "type": "init", "session": s.ID, "turn": tk.Turn.ID, "data": map[string]any{"version": buildVersion(), "workspace": s.Workspace, "mode": s.Mode}}); err != nil {
+		if err := m.json(map[string]any{"v": jackline.EventVersion, "type": "init", "session": s.ID, "turn": turn, "data": map[string]any{"version": buildVersion(), "workspace": s.Workspace, "mode": s.Mode}}); err != nil {
 			return err
 		}
 	}
@@ -217,8 +199,8 @@ func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runO
 		}
 	})
 	defer stopWatch()
-	w, err := t.Follow(ctx, c, terminal.Following{Session: s.ID, Turn: tk.Turn.ID, After: after, Each: func(ev jackline.Event) {
-		if o.output == "jsonl" && ev.Turn == tk.Turn.ID && ev.ID > 0 {
+	w, err := t.Follow(ctx, c, terminal.Following{Session: s.ID, Turn: turn, After: after, Each: func(ev jackline.Event) {
+		if o.output == "jsonl" && ev.Turn == turn && ev.ID > 0 {
 			_ = m.json(ev)
 		}
 	}})
@@ -230,7 +212,7 @@ func (m *Main) run(ctx context.Context, prompt string, piped []localFile, o runO
 		}
 		return m.failedRun(o, err)
 	}
-	return m.report(ctx, c, o, t, s.ID, tk.Turn.ID, w, interrupts.Load() > 0)
+	return m.report(ctx, c, o, t, s.ID, turn, w, interrupts.Load() > 0)
 }
 
 // after is where the log of the task's chat ends. A new chat has none yet.
@@ -265,32 +247,85 @@ func (o runOptions) body(prompt string, interactive bool) map[string]any {
 	return body
 }
 
-// session finds or makes the chat that a task belongs to.
-func (m *Main) session(ctx context.Context, c *client.Client, o runOptions) (jackline.Session, error) {
-	dir := o.dir
-	if dir != "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return jackline.Session{}, terminal.Usage("-C %s: %v", dir, err)
+// begin finds or makes the chat that a task belongs to, and puts the task into it. after is where its log ended before.
+func (m *Main) begin(ctx context.Context, c *client.Client, o runOptions, body map[string]any, files []localFile) (s jackline.Session, turn jackline.TurnID, after int64, err error) {
+	if o.cont == "" && len(files) == 0 { // a new chat is made with its first prompt
+		if err := o.newChat(body); err != nil {
+			return s, "", 0, err
 		}
-		dir = abs
+		begun, err := c.Begin(ctx, body)
+		return begun.Session, begun.Turn.ID, 0, usageOf(err)
 	}
+	if s, err = m.session(ctx, c, o); err != nil {
+		return s, "", 0, err
+	}
+	if body["prompt"] == "" {
+		delete(body, "prompt")
+		if body["continue"], err = c.LastTurn(ctx, s.ID); err != nil {
+			return s, "", 0, err
+		}
+	}
+	if err := attachAll(ctx, c, s.ID, files, body); err != nil {
+		return s, "", 0, err
+	}
+	if after, err = o.after(ctx, c, s.ID); err != nil {
+		return s, "", 0, err
+	}
+	tk, err := c.Submit(ctx, s.ID, body)
+	return s, tk.Turn.ID, after, err
+}
+
+// session finds or makes the chat to talk in.
+func (m *Main) session(ctx context.Context, c *client.Client, o runOptions) (jackline.Session, error) {
 	if o.cont != "" {
+		dir, err := o.folder()
+		if err != nil {
+			return jackline.Session{}, err
+		}
 		return goOn(ctx, c, o, dir)
 	}
 	in := map[string]any{}
+	if err := o.newChat(in); err != nil {
+		return jackline.Session{}, err
+	}
+	s, err := c.CreateSession(ctx, in)
+	return s, usageOf(err)
+}
+
+// newChat puts into a request what a new chat is to be.
+func (o runOptions) newChat(in map[string]any) error {
+	dir, err := o.folder()
+	if err != nil {
+		return err
+	}
 	if dir != "" {
 		in["workspace"] = dir
 	}
 	if o.mode != "" {
 		in["mode"] = o.mode
 	}
-	s, err := c.CreateSession(ctx, in)
-	var p *client.Problem
-	if errors.As(err, &p) && p.Status < 500 {
-		return s, &terminal.Exit{Code: terminal.ExitUsage, Err: p} // the folder or the mode cannot be meant
+	return nil
+}
+
+// folder is the workspace's folder, or "" for the configured one.
+func (o runOptions) folder() (string, error) {
+	if o.dir == "" {
+		return "", nil
 	}
-	return s, err
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return "", terminal.Usage("-C %s: %v", o.dir, err)
+	}
+	return dir, nil
+}
+
+// usageOf makes an answer that refuses the folder or the mode of a new chat a wrong usage: they cannot be meant.
+func usageOf(err error) error {
+	var p *client.Problem
+	if errors.As(err, &p) && p.Status < 500 && p.Status != http.StatusConflict { // that is the kill switch
+		return &terminal.Exit{Code: terminal.ExitUsage, Err: p}
+	}
+	return err
 }
 
 // goOn finds the chat to go on with: the one that is named, or the newest of the workspace. A mode that is named holds in it from now on.

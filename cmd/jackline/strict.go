@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,30 +63,4 @@ func unknown(c *cobra.Command, word string) error {
 		return terminal.Usage("unknown command %q for %q; did you mean %s?", word, c.CommandPath(), strings.Join(near, " or "))
 	}
 	return terminal.Usage("unknown command %q for %q; see %s --help", word, c.CommandPath(), c.CommandPath())
-}
-
-// A choice is the value of a flag that has only a few.
-type choice struct {
-	of []string
-	v  *string
-}
-
-// String implements pflag.Value.
-func (c choice) String() string {
-	if c.v == nil {
-		return ""
-	}
-	return *c.v
-}
-
-// Type implements pflag.Value.
-func (choice) Type() string { return "string" }
-
-// Set implements pflag.Value.
-func (c choice) Set(s string) error {
-	if !slices.Contains(c.of, s) {
-		return fmt.Errorf("it must be one of %s", strings.Join(c.of, ", "))
-	}
-	*c.v = s
-	return nil
 }

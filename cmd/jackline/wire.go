@@ -25,10 +25,12 @@ import (
 	"github.com/jackline-ai/jackline/egress"
 	"github.com/jackline-ai/jackline/policy"
 	"github.com/jackline-ai/jackline/redact"
+	"github.com/jackline-ai/jackline/retrieve"
 	"github.com/jackline-ai/jackline/server"
 	"github.com/jackline-ai/jackline/server/folders"
 	"github.com/jackline-ai/jackline/server/runs"
 	"github.com/jackline-ai/jackline/shell"
+	"github.com/jackline-ai/jackline/stack"
 	"github.com/jackline-ai/jackline/store"
 	"github.com/jackline-ai/jackline/tool"
 	"github.com/jackline-ai/jackline/turn"
@@ -60,6 +62,9 @@ type app struct {
 	guard  *egress.Guard
 	cells  *cell.Cells // where commands run
 	env    func(string) string
+
+	indexes  retrieve.Cache // of what the tools say
+	indexing sync.WaitGroup
 
 	mu    sync.Mutex
 	roots map[string]*place
@@ -101,15 +106,7 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	if a.cells, err = newCells(ctx, conf, a.guard); err != nil {
 		return nil, err
 	}
-	// Much of a short command's time goes into being started, so what does not need the store is made beside it.
-	var names []string
-	var broken error
-	var beside sync.WaitGroup
-	beside.Go(func() { a.policy, names, a.runner, broken = newPolicy(a.world) })
-	a.db, err = store.Open(ctx, conf.Places.Data)
-	if beside.Wait(); err == nil {
-		err = broken
-	}
+	names, err := a.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +114,6 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	a.db.Spare(func(name string, err error) {
 		a.log.Warn("what was learnt about models is damaged, and is learnt again", "setting", name, "err", err)
 	}, turn.CountsKey, engines.CardsName)
-	if hosts == nil {
-		a.db.Readers(1)
-	}
 	made := false
 	if a.token, made, err = client.Token(conf.Places.Data, a.log); err == nil && made {
 		err = a.db.Note(ctx, jackline.Local, jackline.AuditEntry{Kind: jackline.AuditToken, What: "api"})
@@ -159,12 +153,41 @@ func (m *Main) openApp(ctx context.Context, conf *settings.Config, hosts []strin
 	return a, err
 }
 
+// openStore opens the store, and makes the judge beside it: much of a short command's time goes into being started. It gives the names of
+// the tools.
+func (a *app) openStore(ctx context.Context) (names []string, err error) {
+	var broken error
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		stack.Grow()
+		var tools *tool.Set
+		if a.policy, tools, a.runner, broken = newPolicy(a.world); broken == nil {
+			names = tools.Names()
+			tools.Share(&a.indexes)
+			a.indexing.Go(func() {
+				stack.Grow()
+				tools.Search(nil, nil) // makes the index that all workspaces have
+			})
+		}
+	})
+	open := store.Open
+	if a.hosts == nil {
+		open = store.OpenAlone
+	}
+	a.db, err = open(ctx, a.conf.Places.Data)
+	if beside.Wait(); err == nil {
+		err = broken
+	}
+	return names, err
+}
+
 // close ends everything that openApp began, in the opposite order. Turns that run are left in the log.
 func (a *app) close(ctx context.Context) {
 	const patience = 20 * time.Second // a tool's processes are given some seconds to end
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var errs []error
+	a.indexing.Wait()
 	if a.server != nil {
 		a.server.Close()
 	}
@@ -266,6 +289,7 @@ func (a *app) place(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+	set.Share(&a.indexes)
 	p := &place{root: root, set: set, undo: undo.New(root, a.db, a.db, a.policy.OnlyReads)}
 	a.roots[dir] = p
 	return p, nil
@@ -351,10 +375,15 @@ func (m *Main) connect(ctx context.Context, alone bool) (*connection, error) {
 		own:    true, close: end, interrupted: end,
 		ahead: func(dir string) {
 			beside.Go(func() {
-				a.server.Prepare("sessions/turns", "sessions/events")
+				stack.Grow()
+				if conf.Text("model.baseUrl") != "" { // else engines are looked for, which is the turn's to wait for
+					_, _ = a.engines.Model(ctx, jackline.Session{}) // what fails is said when the turn asks
+				}
 				if dir, err := a.vet(ctx, dir); err == nil {
 					if p, err := a.place(dir); err == nil {
-						p.set.Search([]string{"hello"}, nil) // makes the index
+						for t := range p.set.All() {
+							_ = t.Facts() // looks for the programs that they need
+						}
 					}
 				}
 			})

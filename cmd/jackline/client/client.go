@@ -225,6 +225,17 @@ type Taken struct {
 	Steered bool          `json:"steered"`
 }
 
+// Begun is a chat that was begun, with its first turn.
+type Begun struct {
+	Session jackline.Session `json:"session"`
+	Turn    jackline.Turn    `json:"turn"`
+}
+
+// Begin makes a chat with its first turn. in may have what [Client.CreateSession] and [Client.Submit] take, but for files.
+func (c *Client) Begin(ctx context.Context, in map[string]any) (Begun, error) {
+	return Ask[Begun](ctx, c, http.MethodPost, "/api/turns", in)
+}
+
 // Submit puts a turn into a chat.
 func (c *Client) Submit(ctx context.Context, s jackline.SessionID, body map[string]any) (Taken, error) {
 	return Ask[Taken](ctx, c, http.MethodPost, SessionPath(s)+"/turns", body)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"github.com/jackline-ai/jackline/stack"
 )
 
 // Within is a server inside this process, as what requests are made with: it calls the server's handler, without a connection in
@@ -37,6 +39,7 @@ func (in *Within) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.Host = r.URL.Host
 	}
 	in.open.Go(func() {
+		stack.Grow()
 		defer cancel()
 		defer func() {
 			_ = r.Body.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackline-ai/jackline"
 	"github.com/jackline-ai/jackline/cmd/jackline/client"
+	"github.com/jackline-ai/jackline/stack"
 )
 
 // Following says which turn is followed, and how.
@@ -50,6 +51,7 @@ func (t *Terminal) Follow(ctx context.Context, c *client.Client, f Following) (W
 	events, failed := make(chan jackline.Event), make(chan error, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		stack.Grow()
 		failed <- c.Events(ctx, f.Session, f.After, func(ev jackline.Event) (bool, error) {
 			select {
 			case events <- ev:
