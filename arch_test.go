@@ -37,6 +37,7 @@ var ours = law{
 		".":      0,
 		"args":   0,
 		"phrase": 0,
+		"stack":  0,
 
 		// What a window holds, and what words point at.
 		"contract": 0,
@@ -76,7 +77,10 @@ var ours = law{
 		"shell/windows": 3,
 
 		// What binds the lines of the audit.
-		"store/chain": 1,
+		"store/chain":  1,
+		"store/column": 0,
+		"store/queue":  0,
+		"store/fault":  1,
 
 		// Who watches the log.
 		"store/watch": 1,
@@ -216,6 +220,7 @@ var ours = law{
 	},
 
 	inits: map[string]string{
+		"stack":         "gives the goroutine of main room for the other packages' initialisation",
 		"sandbox/stage": "becomes the held command where it was started to, before anything else is made ready; and pins the main thread, which only works before main",
 	},
 
