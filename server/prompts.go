@@ -44,7 +44,7 @@ type PromptBody struct {
 
 type submitBody struct {
 	PromptBody
-	Continue jackline.TurnID `json:"continue,omitempty" doc:"instead of a prompt: carry on the last turn, which reached its limit or was interrupted"`
+	Continue jackline.TurnID `json:"continue,omitempty" doc:"instead of a prompt: carry on the last turn, which reached its limit, was interrupted or failed"`
 	When     string          `json:"when,omitempty" enum:"queue,steer" doc:"while a turn is under way: after it, or into it at its next step"`
 
 	// Ten: each of them gets a share of a window that is small.

@@ -112,8 +112,8 @@ func (t *Turns) Steer(ctx context.Context, o jackline.Owner, s jackline.SessionI
 	return Taken{Turn: *active, Steered: true}, nil
 }
 
-// Continue carries on a session's last turn, which ended at its limit or was interrupted, as a new turn with the
-// same options where opt does not say otherwise.
+// Continue carries on a session's last turn, which ended at its limit, was interrupted or failed, as a new turn with the
+// same options where opt does not say otherwise. What made one fail, such as an engine that was not running, may be over.
 func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.SessionID, id jackline.TurnID, opt jackline.TurnOptions) (Taken, error) {
 	const op = "runs.Continue"
 	l, err := t.enterOwn(ctx, o, s)
@@ -148,8 +148,8 @@ func (t *Turns) Continue(ctx context.Context, o jackline.Owner, s jackline.Sessi
 		return Taken{}, jackline.E(op, jackline.Conflict, nil, "A turn of this chat is still under way.")
 	case old != last:
 		return Taken{}, jackline.E(op, jackline.Conflict, nil, "Only the last turn of a chat can be continued.")
-	case old.Status != jackline.StepLimit && old.Status != jackline.Interrupted:
-		return Taken{}, jackline.E(op, jackline.Conflict, nil, "This turn is %s: only one that reached its limit or was interrupted can be continued.", old.Status)
+	case old.Status != jackline.StepLimit && old.Status != jackline.Interrupted && old.Status != jackline.Failed:
+		return Taken{}, jackline.E(op, jackline.Conflict, nil, "This turn is %s: only one that reached its limit, was interrupted or failed can be continued.", old.Status)
 	}
 	opt = inherit(old.Options, opt)
 	if old.Started.IsZero() { // it was interrupted before it began: its prompt never reached the model

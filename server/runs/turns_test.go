@@ -346,6 +346,15 @@ func TestContinue(t *testing.T) {
 	}
 	_, err = on(k.Turn.ID, jackline.TurnOptions{})
 	wantKind(t, err, jackline.Conflict) // no longer the last
+
+	failed := w.Submit(s.ID, "fail")
+	w.Ends(failed.Turn.ID, jackline.Failed)
+	if more, err = on(failed.Turn.ID, jackline.TurnOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if v := w.Ends(more.Turn.ID, jackline.Done); v.Options.Continues != failed.Turn.ID {
+		t.Errorf("%+v", v.Options)
+	}
 }
 
 func TestKillSwitch(t *testing.T) {
