@@ -193,7 +193,7 @@ describe('the picker', () => {
     await page.getByRole('log').waitFor()
     await until('it is the chat’s', async () => /gemma3:4b/.test(await picker(page).innerText()))
     await picker(page).click()
-    await search.waitFor()
+    await until('the search has the focus', () => search.evaluate((e) => e === document.activeElement))
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await until('it is another', async () => /qwen3:4b/.test(await picker(page).innerText()))
